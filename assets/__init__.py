@@ -1,0 +1,1 @@
+"""Dagster assets, one module a group: thin bodies that call one stage each."""

@@ -1,0 +1,1 @@
+"""Adapters: every outside call lives here, behind a port."""

@@ -1,0 +1,1 @@
+"""Answering: plan a cell, ask every arm every question, keep what happened, failed rows included."""

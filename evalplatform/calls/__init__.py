@@ -1,0 +1,1 @@
+"""Model calls: digest, ledger, single flight, limits, retry, breaker, budget. No call is asked twice."""

@@ -1,0 +1,1 @@
+"""The command line: parse, call one function, print. Imports are lazy, so that `--help` is quick."""

@@ -1,0 +1,1 @@
+"""Comparisons: arm summaries and deltas. Sides are paired, or they are not compared."""

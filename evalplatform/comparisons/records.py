@@ -1,0 +1,110 @@
+"""A judged score with its place in the experiment, and the summary of a cell under a judge. Nothing here is rounded."""
+
+from pydantic import Field
+
+from evalplatform.judging.records import Judgement
+from evalplatform.kernel.values import Value
+from evalplatform.stats.paired import PairedEffect
+
+
+class JudgedScore(Value):
+    """A judgement, and which question, arm and draw it belongs to."""
+
+    question_id: str
+    arm: str
+    draw: int = 0
+    judgement: Judgement
+
+
+class ArmScore(Value):
+    """One arm's points over the questions it scored. A question's score is the mean over its scored draws.
+
+    The interval is Student's, 95%, over question scores, or clustered where the suite names a cluster field; None below two scored
+    questions.
+    `unscored_reasons` counts every (question, draw) without points by its reason (the part before any colon and space).
+    """
+
+    arm: str
+    questions: int
+    scored: int
+    unscored_reasons: dict[str, int] = Field(default_factory=dict)
+    mean_points: float | None
+    sd_points: float | None
+    ci_lo_points: float | None
+    ci_hi_points: float | None
+
+
+class ArmDelta(Value):
+    """Candidate minus baseline arm, over the questions that both scored.
+
+    `effect` is None below two pairs. The adjusted p-value and both verdicts are None where there is no test (fewer than six pairs, or no
+    spread). `correction` is `holm` or `bh`; the family is all arms of the summary that are not its baseline.
+    """
+
+    arm: str
+    baseline_arm: str
+    pairs: int
+    effect: PairedEffect | None
+    significant: bool | None
+    p_adjusted: float | None
+    significant_adjusted: bool | None
+    correction: str
+    family_size: int
+    family_tested: int
+    question_deltas: dict[str, float] = Field(default_factory=dict)
+
+
+class Interaction(Value):
+    """Whether a combined arm does more, or less, than the sum of its parts: combined - a - b + baseline, per question.
+
+    Positive is synergy, negative interference. `delta_a_points` and the like are means over the same questions.
+    """
+
+    arm_a: str
+    arm_b: str
+    combined_arm: str
+    baseline_arm: str
+    delta_a_points: float
+    delta_b_points: float
+    delta_combined_points: float
+    effect: PairedEffect
+    significant: bool | None
+    p_adjusted: float | None
+    significant_adjusted: bool | None
+    correction: str
+    family_size: int
+    family_tested: int
+
+
+class ArmCost(Value):
+    """What one arm's answers cost; failed answers contribute nothing. Unknown is None, never 0."""
+
+    arm: str
+    answers: int
+    total_cost_usd: float | None
+    priced_answers: int
+    calls: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    total_tokens: int | None
+    cache_read_tokens: int | None
+    mean_latency_seconds: float | None
+    mean_time_to_first_token_seconds: float | None
+
+
+class ArmSummary(Value):
+    """Everything a report says in numbers about one cell under one judge.
+
+    `coverage_rate` is the least share of questions scored in both arms, over all arms but the baseline; None without a second arm.
+    """
+
+    baseline_arm: str
+    arms: tuple[str, ...]
+    questions: int
+    draws: int
+    scores: dict[str, ArmScore]
+    deltas: dict[str, ArmDelta]
+    interactions: tuple[Interaction, ...]
+    costs: dict[str, ArmCost]
+    coverage_rate: float | None
+    cluster_field: str | None = None

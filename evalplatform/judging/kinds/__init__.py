@@ -1,0 +1,1 @@
+"""One file per judge kind. A file here registers itself."""

@@ -1,0 +1,57 @@
+"""What a judge is given and what it gives back. Nothing here names an arm: blindness starts with the types."""
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from evalplatform.kernel.usage import Usage
+from evalplatform.kernel.values import Value
+
+MaterialSource = Literal["stored", "snippet_fallback"]
+
+
+class JudgeTask(Value):
+    """One answer to be judged.
+
+    `task_id` is opaque to the judge and is never sent. `answer` is None where there is nothing to judge; `missing_reason` then says why.
+    `material` is the text that the answer's arm was given, by digest. `expected_facts` and `forbidden_facts` hold the accepted wordings of
+    each fact.
+    """
+
+    task_id: str
+    question: str
+    answer: str | None
+    missing_reason: str | None = None
+    draw: int = 0
+    material: str = ""
+    material_digest: str | None = None
+    material_source: MaterialSource = "stored"
+    ground_truth: str | None = None
+    expected_topics: tuple[str, ...] = ()
+    expected_facts: tuple[tuple[str, ...], ...] = ()
+    forbidden_facts: tuple[tuple[str, ...], ...] = ()
+
+
+class Judgement(Value):
+    """What a judge said of one answer.
+
+    `points` is 0-100, or None with a `reason`: `no_answer:...`, `malformed_reply`, `out_of_range`, `judge_failed: ...`,
+    `nothing_to_grade_against`. `dimensions` holds the judge's own numbers, `caps` what a rule lowered and from what, `redraws` how many
+    further replies were needed, `raw_reply` the reply the points were read from (or the last one that could not be read).
+    """
+
+    task_id: str
+    points: float | None = Field(default=None, ge=0, le=100)
+    reason: str | None = None
+    dimensions: dict[str, float] = Field(default_factory=dict)
+    caps: dict[str, JsonValue] = Field(default_factory=dict)
+    unread_claims: tuple[int, ...] = ()
+    grounded: bool = False
+    material_digest: str | None = None
+    material_source: MaterialSource = "stored"
+    redraws: int = 0
+    raw_reply: str | None = None
+    notes: dict[str, JsonValue] = Field(default_factory=dict)
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    calls: int = 0

@@ -1,0 +1,1 @@
+"""The project file: schema, loading, cells, judges, suites."""

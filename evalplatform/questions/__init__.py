@@ -1,0 +1,1 @@
+"""Question sets: reading, upgrading, refusing, and their digest."""

@@ -1,0 +1,1 @@
+"""Retrieval: chunks, lexical scores, reranking, and an inverted index with deterministic ties."""

@@ -1,0 +1,1 @@
+"""Opens a project into ports: the only place that picks adapters."""

@@ -1,0 +1,1 @@
+"""Dagster resources: the opened project and the IO manager on its object store."""
