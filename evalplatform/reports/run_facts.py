@@ -1,0 +1,69 @@
+"""Everything a report says about a run besides its numbers: what was run, with what, and who judged."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from evalplatform.answering.records import CallCounts
+from evalplatform.kernel.values import Value
+from evalplatform.ports.model_client import Sampling
+
+
+class DocumentSourceFacts(Value):
+    """A document source as it was opened: its name and the digest of what it served."""
+
+    arm: str
+    name: str
+    digest: str
+
+
+class JudgeFacts(Value):
+    """The judge as it judged. `prompt_digest` is the digest of everything fixed that it was told."""
+
+    key: str
+    kind: str
+    provider: str
+    model: str
+    sampling: Sampling = Sampling()
+    prompt_digest: str
+    metrics: tuple[str, ...] = ()
+    grounded_from_topics: bool = False
+
+
+class RunFacts(Value):
+    """One cell's run of a suite, for its reports.
+
+    `library_name` is the product; `arm_specs` maps arm names to specs as written; `input_digests` are the named digests of all that
+    decided the answers; `truncated_reason` says why not every question was asked (budget_exhausted, circuit_open, deferred), or None.
+    `warnings` are sentences to show at the top of every report.
+    """
+
+    project: str
+    suite: str
+    library_name: str
+    generated_at: datetime
+    cell_key: str
+    model: str
+    provider: str
+    base_url: str | None = None
+    harness: str = "arms-runner"
+    plugin_set: str = "none"
+    plugin_set_id: str = "sha256:e3b0c44298fc1c149afbf4c8996fb924"
+    sampling: Sampling = Sampling()
+    draws: int = 1
+    arms: tuple[str, ...]
+    arm_specs: dict[str, str]
+    baseline_arm: str
+    question_set_source: str
+    question_set_digest: str
+    top_k: int
+    rerank_threshold: float
+    reranker: str
+    price_table: str | None
+    document_sources: tuple[DocumentSourceFacts, ...] = ()
+    input_digests: dict[str, str] = Field(default_factory=dict)
+    judge: JudgeFacts | None = None
+    answer_calls: CallCounts = CallCounts()
+    judge_calls: CallCounts = CallCounts()
+    truncated_reason: str | None = None
+    warnings: tuple[str, ...] = ()
