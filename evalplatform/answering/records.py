@@ -57,19 +57,3 @@ class CallTiming(Value):
     latency_seconds: float | None
     time_to_first_token_seconds: float | None
     replayed: bool
-
-
-class CallCounts(Value):
-    """How the calls of a stage were answered.
-
-    paid: asked of the model and paid for now. replayed: answered by the ledger. shared: answered by an identical call of the same run.
-    failed: no reply.
-    """
-
-    paid: int = 0
-    replayed: int = 0
-    shared: int = 0
-    failed: int = 0
-    paid_usd: float | None = None
-    replayed_usd: float | None = None
-    unpriced: int = 0

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from evalplatform.answering.records import CallCounts
+from evalplatform.calls.counts import CallCounts
 from evalplatform.kernel.values import Value
 from evalplatform.ports.model_client import Sampling
 

@@ -1,0 +1,76 @@
+"""How the calls of a run were answered, counted apart: paid, replayed, shared, failed."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from evalplatform.kernel.usage import Usage
+from evalplatform.kernel.values import Value
+
+
+class CallCounts(Value):
+    """How the calls of a stage were answered.
+
+    paid: asked of the model and paid for now. replayed: answered by the ledger from an earlier run. shared: answered by an identical
+    call of this run. failed: ended without a reply, retries included. `paid_usd` and `replayed_usd` are sums over the calls with a known
+    price, None when there is none; `unpriced` counts the paid calls without one.
+    """
+
+    paid: int = 0
+    replayed: int = 0
+    shared: int = 0
+    failed: int = 0
+    paid_usd: float | None = None
+    replayed_usd: float | None = None
+    unpriced: int = 0
+
+
+@dataclass
+class CallTally:
+    """Counts while they grow; `counts()` freezes them."""
+
+    paid: int = 0
+    replayed: int = 0
+    shared: int = 0
+    failed: int = 0
+    paid_usd: float | None = None
+    replayed_usd: float | None = None
+    unpriced: int = 0
+
+    def add_paid(self, cost_usd: float | None) -> None:
+        """Count a call that was paid for now."""
+        self.paid += 1
+        if cost_usd is None:
+            self.unpriced += 1
+        else:
+            self.paid_usd = (self.paid_usd or 0.0) + cost_usd
+
+    def add_replayed(self, cost_usd: float | None) -> None:
+        """Count a call that an earlier run paid for."""
+        self.replayed += 1
+        if cost_usd is not None:
+            self.replayed_usd = (self.replayed_usd or 0.0) + cost_usd
+
+    def counts(self) -> CallCounts:
+        """Return the counts as they stand."""
+        return CallCounts(
+            paid=self.paid,
+            replayed=self.replayed,
+            shared=self.shared,
+            failed=self.failed,
+            paid_usd=self.paid_usd,
+            replayed_usd=self.replayed_usd,
+            unpriced=self.unpriced,
+        )
+
+
+class PriceTable(Protocol):
+    """What a call costs, by a dated table. Unknown is None, never 0."""
+
+    @property
+    def version(self) -> str:
+        """The table's name and date or version, kept beside every cost."""
+        ...
+
+    def cost_usd(self, provider: str, model: str, usage: Usage) -> float | None:
+        """Return the cost of one call, or None when the price or the usage is unknown."""
+        ...

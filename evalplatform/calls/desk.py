@@ -1,0 +1,141 @@
+"""The call desk: every model call of a run goes through here, once."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from evalplatform.calls.ask import CallOutcome
+from evalplatform.calls.breaker import CircuitBreaker
+from evalplatform.calls.budget import Budget
+from evalplatform.calls.counts import CallTally, PriceTable
+from evalplatform.calls.limiter import EndpointLimiter
+from evalplatform.calls.request_digest import request_digest
+from evalplatform.calls.retry import RetryPolicy
+from evalplatform.kernel.errors import CallError, RetryableCallError
+from evalplatform.kernel.seeds import seed_for_draw
+from evalplatform.ports.clock import Clock
+from evalplatform.ports.ledger import CallKey, Ledger, LedgerRow, Purpose
+from evalplatform.ports.model_client import ModelClient, ModelReply, ModelRequest
+
+SHARED_SCOPE = "shared"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One endpoint's connection with what is shared by all who use it: limiter, breaker, prices."""
+
+    client: ModelClient
+    limiter: EndpointLimiter
+    breaker: CircuitBreaker
+    prices: PriceTable
+
+
+@dataclass
+class CallDesk:
+    """Asks one endpoint for one run: ledger first, then limits, retries, and the ledger again before the reply is used.
+
+    Identical requests in flight are asked once. `tally` counts what happened. `budget` is None where no cap is set.
+    """
+
+    endpoint: Endpoint
+    ledger: Ledger
+    clock: Clock
+    project: str
+    run_id: str
+    scope: str = SHARED_SCOPE
+    budget: Budget | None = None
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    tally: CallTally = field(default_factory=CallTally)
+    _in_flight: dict[CallKey, "asyncio.Future[LedgerRow]"] = field(default_factory=dict)
+
+    async def ask(self, request: ModelRequest, *, purpose: Purpose, draw: int = 0, attempt: int = 0) -> CallOutcome:
+        """Return the finished call; see `calls.ask.Asker`."""
+        key = CallKey(scope=self.scope, request_digest=request_digest(request), draw=draw, attempt=attempt)
+        if (waiting := self._in_flight.get(key)) is not None:
+            row = await asyncio.shield(waiting)
+            self.tally.shared += 1
+            return CallOutcome(row=row, replayed=False, shared=True)
+        finished: asyncio.Future[LedgerRow] = asyncio.get_running_loop().create_future()
+        self._in_flight[key] = finished
+        try:
+            outcome = await self._find_or_ask(request, key, purpose)
+        except BaseException as error:
+            finished.set_exception(error if isinstance(error, Exception) else CallError("cancelled", "The call was cancelled."))
+            finished.exception()  # nobody may be waiting; an unread exception would be reported as lost
+            raise
+        else:
+            finished.set_result(outcome.row)
+            return outcome
+        finally:
+            del self._in_flight[key]
+
+    async def _find_or_ask(self, request: ModelRequest, key: CallKey, purpose: Purpose) -> CallOutcome:
+        known = await self.ledger.find(key)
+        if known is not None:
+            return self._replayed(known)
+        self.endpoint.breaker.check()
+        reserved_usd = await self.budget.reserve(request) if self.budget is not None else 0.0
+        try:
+            reply = await self._reply_after_retries(request, key)
+            row = await self.ledger.record(self._row(request, key, purpose, reply))
+        finally:
+            if self.budget is not None:
+                self.budget.release(reserved_usd)
+        self.tally.add_paid(row.cost_usd)
+        return CallOutcome(row=row, replayed=False)
+
+    def _replayed(self, row: LedgerRow) -> CallOutcome:
+        if row.run_id == self.run_id:
+            self.tally.shared += 1
+            return CallOutcome(row=row, replayed=False, shared=True)
+        self.tally.add_replayed(row.cost_usd)
+        return CallOutcome(row=row, replayed=True)
+
+    async def _reply_after_retries(self, request: ModelRequest, key: CallKey) -> ModelReply:
+        sent = _with_seed_of_draw(request, key.draw)
+        tries = 0
+        while True:
+            self.endpoint.breaker.check()
+            try:
+                async with self.endpoint.limiter.slot():
+                    reply = await self.endpoint.client.complete(sent)
+            except RetryableCallError as error:
+                tries += 1
+                if tries >= self.retry.attempts:
+                    self._failed(error)
+                    raise
+                wait_seconds = self.retry.wait_seconds(error, tries=tries, request_digest=key.request_digest)
+                if error.retry_after_seconds is not None:
+                    self.endpoint.limiter.pause(wait_seconds)
+                await self.clock.sleep(wait_seconds)
+            except CallError as error:
+                self._failed(error)
+                raise
+            else:
+                self.endpoint.breaker.succeeded()
+                return reply
+
+    def _failed(self, error: CallError) -> None:
+        self.tally.failed += 1
+        self.endpoint.breaker.failed(error)
+
+    def _row(self, request: ModelRequest, key: CallKey, purpose: Purpose, reply: ModelReply) -> LedgerRow:
+        cost_usd = self.endpoint.prices.cost_usd(request.provider, request.model, reply.usage)
+        return LedgerRow(
+            key=key,
+            project=self.project,
+            run_id=self.run_id,
+            purpose=purpose,
+            provider=request.provider,
+            model=request.model,
+            reply=reply,
+            cost_usd=cost_usd,
+            price_table=None if cost_usd is None else self.endpoint.prices.version,
+            finished_at=self.clock.now(),
+        )
+
+
+def _with_seed_of_draw(request: ModelRequest, draw: int) -> ModelRequest:
+    if draw == 0 or request.sampling.seed is None:
+        return request
+    sampling = request.sampling.model_copy(update={"seed": seed_for_draw(request.sampling.seed, draw)})
+    return request.model_copy(update={"sampling": sampling})
