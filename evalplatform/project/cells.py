@@ -1,0 +1,104 @@
+"""Cells and judges as a run knows them: settings resolved, and a key that says exactly what they stand for."""
+
+from evalplatform.judging.judge import JudgeSettings, judge_kinds
+from evalplatform.kernel.keys import key_with_digest
+from evalplatform.kernel.values import Value
+from evalplatform.ports.model_client import Sampling
+from evalplatform.project.schema import CellSettings, EndpointSettings, JudgeDeclaration
+
+
+class Cell(Value):
+    """A model cell. `key` is its partition key."""
+
+    id: str
+    key: str
+    endpoint: str
+    provider: str
+    base_url: str | None
+    model: str
+    harness: str
+    sampling: Sampling
+
+    @property
+    def label(self) -> str:
+        """How reports name the cell: `model|harness|plugin set`, as in arms.v1."""
+        return f"{self.model}|{self.harness}|none"
+
+
+class JudgeCell(Value):
+    """A judge with its endpoint. `key` is its partition key; `prompt_digest` that of everything fixed it is told."""
+
+    id: str
+    key: str
+    endpoint: str
+    settings: JudgeSettings
+    prompt_digest: str
+    metrics: tuple[str, ...]
+
+
+def resolved_cell(cell_id: str, settings: CellSettings, endpoint: EndpointSettings) -> Cell:
+    """Return the cell with its key.
+
+    The key's six hex digits cover model, provider, base URL, harness, plugins and all sampling but the seed. Prices, limits, key names and
+    the seed stay outside: they do not change what an answer means.
+    """
+    behaviour: dict[str, object] = {
+        "model": settings.model,
+        "provider": endpoint.provider,
+        "base_url": endpoint.base_url,
+        "harness": settings.harness,
+        "plugins": [],
+        "sampling": _sampling_behaviour(settings.sampling),
+    }
+    return Cell(
+        id=cell_id,
+        key=key_with_digest(cell_id, behaviour),
+        endpoint=settings.endpoint,
+        provider=endpoint.provider,
+        base_url=endpoint.base_url,
+        model=settings.model,
+        harness=settings.harness,
+        sampling=settings.sampling,
+    )
+
+
+def resolved_judge(judge_id: str, declared: JudgeDeclaration, endpoint: EndpointSettings, *, rubric_text: str | None) -> JudgeCell:
+    """Return the judge with its key.
+
+    The six hex digits cover kind, model, provider, base URL, sampling without the seed, and the prompt's digest, which holds the weights
+    and the rubric's text.
+
+    Raises:
+        UnknownNameError: no judge kind has that name.
+    """
+    settings = JudgeSettings(
+        kind=declared.kind,
+        provider=endpoint.provider,
+        model=declared.model,
+        base_url=endpoint.base_url,
+        sampling=declared.sampling,
+        rubric=rubric_text,
+        grounded_from_topics=declared.grounded_from_topics,
+    )
+    judge = judge_kinds.get(declared.kind)(settings, asker=None)
+    behaviour = {
+        "kind": settings.kind,
+        "model": settings.model,
+        "provider": settings.provider,
+        "base_url": settings.base_url,
+        "sampling": _sampling_behaviour(settings.sampling),
+        "prompt": judge.prompt_digest,
+        "grounded_from_topics": settings.grounded_from_topics,
+    }
+    return JudgeCell(
+        id=judge_id,
+        key=key_with_digest(judge_id, behaviour),
+        endpoint=declared.endpoint,
+        settings=settings,
+        prompt_digest=judge.prompt_digest,
+        metrics=judge.metrics,
+    )
+
+
+def _sampling_behaviour(sampling: Sampling) -> dict[str, object]:
+    return {name: value for name, value in sampling.model_dump(exclude={"seed"}).items() if value is not None and value != {}}

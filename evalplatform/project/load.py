@@ -1,0 +1,143 @@
+"""Finding and loading a project: every name checked, before anything else happens."""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from evalplatform.kernel.errors import ProjectFileError, UnknownNameError
+from evalplatform.project.cells import Cell, JudgeCell, resolved_cell, resolved_judge
+from evalplatform.project.schema import EndpointSettings, ProjectFile, SuiteSettings
+from evalplatform.project.yaml_file import error_from_validation, line_of, plain, read_yaml_mapping
+
+PROJECT_FILE_NAME = "evalplatform.yaml"
+PROJECT_VARIABLE = "EVALPLATFORM_PROJECT"
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Project:
+    """A loaded project. `file` is None for one that was made up from command-line flags."""
+
+    root: Path
+    settings: ProjectFile
+    file: Path | None = None
+
+    @property
+    def state_folder(self) -> Path:
+        """Where the project keeps its own state: `.evalplatform` beside the project file."""
+        return self.root / ".evalplatform"
+
+    def suite(self, suite_id: str) -> SuiteSettings:
+        """Return a suite by id, or raise UnknownNameError."""
+        return self._named("suite", suite_id, self.settings.suites, "suites")
+
+    def endpoint(self, endpoint_id: str) -> EndpointSettings:
+        """Return an endpoint by id, or raise UnknownNameError."""
+        return self._named("endpoint", endpoint_id, self.settings.endpoints, "endpoints")
+
+    def cell(self, cell_id: str) -> Cell:
+        """Return a cell by id with its key, or raise UnknownNameError."""
+        settings = self._named("cell", cell_id, self.settings.cells, "cells")
+        return resolved_cell(cell_id, settings, self.endpoint(settings.endpoint))
+
+    def judge(self, judge_id: str) -> JudgeCell:
+        """Return a judge by id with its key, its rubric file read.
+
+        Raises:
+            UnknownNameError: no such judge, endpoint or judge kind.
+            ProjectFileError: the rubric file cannot be read.
+        """
+        declared = self._named("judge", judge_id, self.settings.judges, "judges")
+        rubric_text = None if declared.rubric is None else self._text_of(declared.rubric, field=f"judges.{judge_id}.rubric")
+        return resolved_judge(judge_id, declared, self.endpoint(declared.endpoint), rubric_text=rubric_text)
+
+    def cells_of(self, suite_id: str) -> list[Cell]:
+        """Return the suite's cells in the file's order."""
+        return [self.cell(cell_id) for cell_id in self.suite(suite_id).cells]
+
+    def judges_of(self, suite_id: str) -> list[JudgeCell]:
+        """Return the suite's judges in the file's order."""
+        return [self.judge(judge_id) for judge_id in self.suite(suite_id).judges]
+
+    def max_cost_usd(self, suite_id: str) -> float | None:
+        """Return the suite's spend cap, or None."""
+        budget = self.settings.budgets.get(suite_id)
+        return None if budget is None else budget.max_cost_usd
+
+    def _named(self, noun: str, name: str, known: Mapping[str, Found], section: str) -> Found:
+        if name in known:
+            return known[name]
+        raise UnknownNameError(noun, name, known, file=self.file, field=section)
+
+    def _text_of(self, relative: str, *, field: str) -> str:
+        path = self.root / relative
+        try:
+            return path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ProjectFileError(f"the text file {relative!r} cannot be read: {error}.", file=self.file, field=field) from error
+
+
+def find_project_file(start: Path, *, environ: Mapping[str, str]) -> Path | None:
+    """Return the project file: by EVALPLATFORM_PROJECT (a file or its folder), else the nearest one from `start` upward, else None.
+
+    Raises:
+        ProjectFileError: the variable names something that is not there.
+    """
+    if named := environ.get(PROJECT_VARIABLE):
+        path = Path(named).expanduser()
+        path = path / PROJECT_FILE_NAME if path.is_dir() else path
+        if not path.is_file():
+            raise ProjectFileError(f"{PROJECT_VARIABLE} names {named!r}, which is no project file.")
+        return path.resolve()
+    for folder in (start.resolve(), *start.resolve().parents):
+        if (folder / PROJECT_FILE_NAME).is_file():
+            return folder / PROJECT_FILE_NAME
+    return None
+
+
+def load_project(path: Path, *, environ: Mapping[str, str] = os.environ) -> Project:
+    """Load a project file and check every name in it.
+
+    EVALPLATFORM_STORAGE and EVALPLATFORM_DATABASE override `storage` and `database`, so that one file serves laptop and deployment.
+
+    Raises:
+        ProjectFileError: with file, line, dotted field, the rule, and the nearest valid name.
+    """
+    path = path.resolve()
+    data = read_yaml_mapping(path)
+    values = plain(data)
+    assert isinstance(values, dict)  # read_yaml_mapping returns mappings only
+    for field, variable in (("storage", "EVALPLATFORM_STORAGE"), ("database", "EVALPLATFORM_DATABASE")):
+        if environ.get(variable):
+            values[field] = environ[variable]
+    try:
+        settings = ProjectFile.model_validate(values)
+    except ValidationError as error:
+        raise error_from_validation(error, model=ProjectFile, data=data, path=path) from None
+    for loc, noun, name, known in _references(settings):
+        if name not in known:
+            field = ".".join(str(part) for part in loc)
+            unknown = UnknownNameError(noun, name, known)
+            raise ProjectFileError(unknown.rule, file=path, line=line_of(data, loc), field=field, nearest=unknown.nearest)
+    return Project(root=path.parent, settings=settings, file=path)
+
+
+def _references(settings: ProjectFile) -> Iterable[tuple[tuple[int | str, ...], str, str, Iterable[str]]]:
+    """Yield every name that must exist elsewhere in the file: where it stands, what it is, and the known ones."""
+    for cell_id, cell in settings.cells.items():
+        yield ("cells", cell_id, "endpoint"), "endpoint", cell.endpoint, settings.endpoints
+    for judge_id, judge in settings.judges.items():
+        yield ("judges", judge_id, "endpoint"), "endpoint", judge.endpoint, settings.endpoints
+    for suite_id, suite in settings.suites.items():
+        yield ("suites", suite_id, "product"), "product", suite.product, settings.products
+        for index, cell_name in enumerate(suite.cells):
+            yield ("suites", suite_id, "cells", index), "cell", cell_name, settings.cells
+        for index, judge_name in enumerate(suite.judges):
+            yield ("suites", suite_id, "judges", index), "judge", judge_name, settings.judges
+    for suite_id in settings.budgets:
+        yield ("budgets", suite_id), "suite", suite_id, settings.suites

@@ -1,0 +1,107 @@
+"""The project file's schema: what `evalplatform.yaml` may say. Field meanings are published in docs/evalplatform.schema.json."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from evalplatform.calls.limiter import Limits
+from evalplatform.calls.retry import RetryPolicy
+from evalplatform.kernel.keys import KEY_PATTERN
+from evalplatform.kernel.values import Value
+from evalplatform.ports.model_client import Sampling
+
+Id = Annotated[str, StringConstraints(pattern=f"^{KEY_PATTERN.pattern}$", max_length=60)]
+Text = Annotated[str, StringConstraints(min_length=1)]
+
+
+class EndpointPrices(Value):
+    """What a million tokens cost at an endpoint, in US dollars; these go before the dated price table."""
+
+    input_per_million_usd: float = Field(ge=0)
+    output_per_million_usd: float = Field(ge=0)
+    cached_input_per_million_usd: float | None = Field(default=None, ge=0)
+
+
+class EndpointSettings(Value):
+    """A server that models are asked at. The key itself stands in the environment variable that `key_env` names."""
+
+    provider: Text
+    base_url: Text | None = None
+    key_env: Text | None = None
+    stream: bool = Field(default=False, description="Stream replies, which measures the time to the first token.")
+    timeout_seconds: float = Field(default=120.0, gt=0)
+    limits: Limits = Limits()
+    retry: RetryPolicy = RetryPolicy()
+    prices: EndpointPrices | None = None
+
+
+class CellSettings(Value):
+    """A model cell: who answers, and how."""
+
+    model: Text
+    endpoint: Id
+    harness: Text = "arms-runner"
+    sampling: Sampling = Sampling()
+
+
+class JudgeDeclaration(Value):
+    """A judge: who grades, by which kind of judging. `rubric` is a text file with further instructions."""
+
+    kind: Text
+    model: Text
+    endpoint: Id
+    rubric: Text | None = None
+    grounded_from_topics: bool = False
+    sampling: Sampling = Sampling()
+
+
+class ProductSettings(Value):
+    """What a suite is about. `library_id` is its id at Context7; `sources` name document specs that arms can use as `docs:<name>`."""
+
+    library_id: Text | None = None
+    sources: dict[Id, Text] = Field(default_factory=dict)
+
+
+class ArmDeclaration(Value):
+    """An arm with a name of its own."""
+
+    name: Text
+    spec: Text
+
+
+class SuiteSettings(Value):
+    """An evaluation: which questions, which arms, answered by which cells, graded by which judges."""
+
+    product: Id
+    questions: Text
+    arms: tuple[ArmDeclaration | Text, ...] = Field(min_length=1)
+    baseline_arm: Text = "baseline"
+    cells: tuple[Id, ...] = Field(min_length=1)
+    judges: tuple[Id, ...] = ()
+    draws: int = Field(default=1, ge=1, le=100)
+    top_k: int = Field(default=5, ge=1)
+    rerank_threshold: float = Field(default=0.3, ge=0, le=1)
+    correction: Literal["holm", "bh"] = "holm"
+    cluster_field: Text | None = Field(default=None, description="A question field; standard errors are then clustered by it.")
+
+
+class BudgetSettings(Value):
+    """The most that one run of a suite may pay, in US dollars."""
+
+    max_cost_usd: float = Field(gt=0)
+
+
+class ProjectFile(Value):
+    """evalplatform.yaml. Paths are relative to the file; unknown keys are refused."""
+
+    version: Literal[1]
+    project: Id
+    tenant: Id = "default"
+    storage: Text = ".evalplatform/store"
+    database: Text = "sqlite:///.evalplatform/evalplatform.db"
+    endpoints: dict[Id, EndpointSettings] = Field(default_factory=dict)
+    cells: dict[Id, CellSettings] = Field(default_factory=dict)
+    judges: dict[Id, JudgeDeclaration] = Field(default_factory=dict)
+    products: dict[Id, ProductSettings] = Field(default_factory=dict)
+    suites: dict[Id, SuiteSettings] = Field(default_factory=dict)
+    budgets: dict[Id, BudgetSettings] = Field(default_factory=dict)
