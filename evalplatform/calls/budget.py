@@ -21,8 +21,8 @@ def estimated_usage(request: ModelRequest) -> Usage:
 class Budget:
     """A cap on what one run pays, checked against the ledger, so that it holds across the processes of a run.
 
-    Calls in flight are reserved at their estimate. A request without a known price is not asked under a cap: its cost could not be
-    counted.
+    Calls in flight are reserved at their estimate, scaled up by the worst ratio of real to estimated cost seen so far (languages and
+    providers differ in characters a token). A request without a known price is not asked under a cap: its cost could not be counted.
     """
 
     def __init__(self, cap_usd: float, *, run_id: str, ledger: Ledger, prices: PriceTable) -> None:
@@ -31,6 +31,7 @@ class Budget:
         self._ledger = ledger
         self._prices = prices
         self._reserved_usd = 0.0
+        self._worst_ratio = 1.0
 
     async def reserve(self, request: ModelRequest) -> float:
         """Reserve the estimated cost of a call and return it; `release` takes it back once the call is in the ledger.
@@ -44,6 +45,7 @@ class Budget:
                 f"{request.provider}:{request.model} has no known price, so a cap of ${self._cap_usd:g} cannot be kept. "
                 "Give the endpoint `prices` in the project file, or run without a cap."
             )
+        estimate_usd *= self._worst_ratio
         self._reserved_usd += estimate_usd  # before the await: two calls must not both fit in one remainder
         spent_usd = (await self._ledger.spend(self._run_id)).known_usd
         if spent_usd + self._reserved_usd > self._cap_usd:
@@ -54,6 +56,8 @@ class Budget:
             )
         return estimate_usd
 
-    def release(self, estimate_usd: float) -> None:
-        """Give back a reservation."""
+    def release(self, estimate_usd: float, *, cost_usd: float | None) -> None:
+        """Give back a reservation, and learn from what the call really cost (None when it failed or its usage is unknown)."""
         self._reserved_usd -= estimate_usd
+        if cost_usd is not None and estimate_usd > 0:
+            self._worst_ratio = max(self._worst_ratio, self._worst_ratio * cost_usd / estimate_usd)

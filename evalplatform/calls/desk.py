@@ -74,12 +74,14 @@ class CallDesk:
             return self._replayed(known)
         self.endpoint.breaker.check()
         reserved_usd = await self.budget.reserve(request) if self.budget is not None else 0.0
+        cost_usd = None
         try:
             reply = await self._reply_after_retries(request, key)
             row = await self.ledger.record(self._row(request, key, purpose, reply))
+            cost_usd = row.cost_usd
         finally:
             if self.budget is not None:
-                self.budget.release(reserved_usd)
+                self.budget.release(reserved_usd, cost_usd=cost_usd)
         self.tally.add_paid(row.cost_usd)
         return CallOutcome(row=row, replayed=False)
 
