@@ -13,15 +13,18 @@ TASK = "Answer the question directly and completely. Say what you do not know in
 ANSWER_PROMPT_DIGEST = json_digest([OPENING, TASK, CHUNK_SEPARATOR, CONTEXT_LIMIT_CHARS, "context-first.v1"])
 
 
-def answer_messages(question: str, config: AgentConfig) -> tuple[Message, ...]:
+def answer_messages(question: str, *, context: str, system_prompt: str | None) -> tuple[Message, ...]:
     """Return what is sent for one question under one treatment.
 
     With context: one user message of opening, context block, question, task (context first, so that a body shared by all questions can be
-    a provider's cache prefix). Contexts are joined with a ruled line and cut at 15,000 characters (treatment-arms spec, 3). Without: the
-    plain question and task. A system prompt, where the treatment has one, comes first.
+    a provider's cache prefix). Without: the plain question and task. A system prompt, where the treatment has one, comes first.
     """
-    context = CHUNK_SEPARATOR.join(text for text in config.contexts if text)[:CONTEXT_LIMIT_CHARS]
     asked = f"Question: {question}\n\n{TASK}"
     content = f"{OPENING}\n\n<context>\n{context}\n</context>\n\n{asked}" if context else asked
     user = Message(role="user", content=content)
-    return (user,) if config.system_prompt is None else (Message(role="system", content=config.system_prompt), user)
+    return (user,) if system_prompt is None else (Message(role="system", content=system_prompt), user)
+
+
+def joined_context(config: AgentConfig) -> str:
+    """Return a treatment's contexts as one text: joined with a ruled line and cut at 15,000 characters (treatment-arms spec, 3)."""
+    return CHUNK_SEPARATOR.join(text for text in config.contexts if text)[:CONTEXT_LIMIT_CHARS]

@@ -22,9 +22,12 @@ class ArmAnswer(Value):
     """One arm's answer to one question in one draw.
 
     `reason` is None when answered; else `no_answer:budget` (the model spent its tokens before answering), `no_answer:filtered`,
-    `no_answer:empty`, `prepare_failed: ...` or `generation_failed: ...`. A failed row keeps its metadata; its usage is unknown.
-    `material_digest` is None only when preparing failed. `same_call` says that another arm of the run sent the very same request, so that
-    one ledger row answered both. `raw_answer` is set only where a plugin reshaped the answer.
+    `no_answer:empty`, `prepare_failed: ...`, `generation_failed: ...` or `not_asked: ...`. A failed row keeps its metadata; its usage is
+    unknown.
+
+    `material_digest`, `context_digest` and `system_prompt_digest` name texts that are kept once each beside the answers; with the question
+    they give back the exact prompt. `material_digest` is None only when preparing failed. `same_call` says that another arm of the run
+    sent the very same request, so that one ledger row answered both. `raw_answer` is set only where a plugin reshaped the answer.
     """
 
     question_id: str
@@ -36,6 +39,8 @@ class ArmAnswer(Value):
     reason: str | None = None
     request_digest: str | None = None
     material_digest: str | None = None
+    context_digest: str | None = None
+    system_prompt_digest: str | None = None
     used_system_prompt: bool = False
     same_call: bool = False
     context_chunks: tuple[ContextChunk, ...] = ()

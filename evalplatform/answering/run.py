@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evalplatform.answering.prompts import answer_messages
+from evalplatform.answering.prompts import answer_messages, joined_context
 from evalplatform.answering.records import ArmAnswer, CallTiming, ContextChunk
 from evalplatform.arms.treatment import AgentConfig, Treatment
 from evalplatform.calls.ask import Asker, CallOutcome
 from evalplatform.calls.pool import map_bounded
 from evalplatform.calls.progress import ProgressMeter
 from evalplatform.calls.request_digest import request_digest
+from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import CallError, RetrievalError, RunStoppedError
 from evalplatform.kernel.text import clip
 from evalplatform.kernel.values import Value
@@ -36,13 +37,13 @@ class AnswerPlan(Value):
 class AnswerSheet:
     """What answering a cell left behind.
 
-    `answers` and `timings` stand in the order question, arm, draw. `materials` maps digests to the texts that judges may see, one copy
-    each. `stopped` says why the run ended early, or is None; questions not asked then stand as failed rows, `not_asked: <reason>`.
+    `answers` and `timings` stand in the order question, arm, draw. `texts` maps digests to what was sent and what judges may see
+    (contexts, system prompts, materials), one copy each. `stopped` says why the run ended early, or is None; questions not asked then stand as failed rows, `not_asked: <reason>`.
     """
 
     answers: tuple[ArmAnswer, ...]
     timings: tuple[CallTiming, ...]
-    materials: Mapping[str, str]
+    texts: Mapping[str, str]
     stopped: RunStoppedError | None = None
 
     @property
@@ -63,7 +64,7 @@ class _CellRun:
     plan: AnswerPlan
     asker: Asker
     meter: ProgressMeter | None
-    materials: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     stopped: RunStoppedError | None = None
 
     async def fill(self, slot: _Slot) -> list[tuple[ArmAnswer, CallTiming]]:
@@ -77,21 +78,42 @@ class _CellRun:
             metadata = {"arm_kind": slot.treatment.kind, "error": error.reason}
             failed = [_failed_row(slot, draw, reason).with_changes(metadata=metadata) for draw in range(self.plan.draws)]
             return [self._row(slot, answer.draw, answer) for answer in failed]
-        material = config.material
-        self.materials[material.digest] = material.text
+        context = joined_context(config)
+        request = self._request(slot, config, context)
+        prepared = ArmAnswer(
+            question_id=slot.question.id,
+            arm=slot.arm,
+            draw=0,
+            state="failed",
+            answer=None,
+            request_digest=request_digest(request),
+            material_digest=self._keep(config.material.text),
+            context_digest=self._keep(context),
+            system_prompt_digest=None if config.system_prompt is None else self._keep(config.system_prompt),
+            used_system_prompt=config.system_prompt is not None,
+            context_chunks=tuple(
+                ContextChunk(source=chunk.source, snippet=clip(chunk.text, SNIPPET_LIMIT_CHARS), relevance_score=chunk.relevance)
+                for chunk in config.chunks
+            ),
+            metadata=config.metadata,
+        )
         rows = []
         for draw in range(self.plan.draws):
-            answer, outcome = await self._answer(slot, config, material.digest, draw)
+            answer, outcome = await self._answer(prepared.model_copy(update={"draw": draw}), request)
             rows.append(self._row(slot, draw, answer, outcome))
         return rows
 
-    async def _answer(self, slot: _Slot, config: AgentConfig, material_digest: str, draw: int) -> tuple[ArmAnswer, CallOutcome | None]:
-        request = self._request(slot, config)
-        prepared = _prepared_row(slot, draw, config, request, material_digest)
+    def _keep(self, text: str) -> str:
+        """Keep one copy of a text and return its digest."""
+        digest = text_digest(text)
+        self.texts.setdefault(digest, text)
+        return digest
+
+    async def _answer(self, prepared: ArmAnswer, request: ModelRequest) -> tuple[ArmAnswer, CallOutcome | None]:
         if self.stopped is not None:
             return prepared.with_changes(reason=self._not_asked_reason()), None
         try:
-            outcome = await self.asker.ask(request, purpose="answer", draw=draw)
+            outcome = await self.asker.ask(request, purpose="answer", draw=prepared.draw)
         except RunStoppedError as stop:
             self.stopped = stop
             return prepared.with_changes(reason=self._not_asked_reason()), None
@@ -109,12 +131,12 @@ class _CellRun:
         )
         return answer, outcome
 
-    def _request(self, slot: _Slot, config: AgentConfig) -> ModelRequest:
+    def _request(self, slot: _Slot, config: AgentConfig, context: str) -> ModelRequest:
         return ModelRequest(
             provider=self.plan.provider,
             base_url=self.plan.base_url,
             model=self.plan.model,
-            messages=answer_messages(slot.question.question, config),
+            messages=answer_messages(slot.question.question, context=context, system_prompt=config.system_prompt),
             sampling=self.plan.sampling,
         )
 
@@ -158,7 +180,7 @@ async def answer_cell(
     return AnswerSheet(
         answers=_with_same_calls_marked([answer for answer, _ in rows]),
         timings=tuple(timing for _, timing in rows),
-        materials=run.materials,
+        texts=run.texts,
         stopped=run.stopped,
     )
 
@@ -168,25 +190,6 @@ def _no_answer_reason(reply: ModelReply) -> str | None:
     if reply.text.strip():
         return None
     return {"length": "no_answer:budget", "content_filter": "no_answer:filtered"}.get(reply.finish_reason or "", "no_answer:empty")
-
-
-def _prepared_row(slot: _Slot, draw: int, config: AgentConfig, request: ModelRequest, material_digest: str) -> ArmAnswer:
-    """Return the row of a request that has no reply yet."""
-    return ArmAnswer(
-        question_id=slot.question.id,
-        arm=slot.arm,
-        draw=draw,
-        state="failed",
-        answer=None,
-        request_digest=request_digest(request),
-        material_digest=material_digest,
-        used_system_prompt=config.system_prompt is not None,
-        context_chunks=tuple(
-            ContextChunk(source=chunk.source, snippet=clip(chunk.text, SNIPPET_LIMIT_CHARS), relevance_score=chunk.relevance)
-            for chunk in config.chunks
-        ),
-        metadata=config.metadata,
-    )
 
 
 def _failed_row(slot: _Slot, draw: int, reason: str) -> ArmAnswer:
