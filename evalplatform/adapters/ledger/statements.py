@@ -1,0 +1,148 @@
+"""The ledger's SQL: look calls up, record them, add up what runs have paid. Everything here works on many calls at once."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+import zstandard
+from sqlalchemy import Connection, RowMapping, Table, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from evalplatform.adapters.tables.calls import calls, run_spend
+from evalplatform.ports.ledger import CallKey, LedgerRow, Purpose, Spend
+from evalplatform.ports.model_client import ModelReply
+
+LOOKUP_CHUNK = 400  # keys a statement: well below the 32,766 parameters that SQLite takes
+
+KeyTuple = tuple[str, str, int, int]
+
+
+def key_tuple(key: CallKey) -> KeyTuple:
+    """Return the key as a tuple, which hashes faster than the value."""
+    return (key.scope, key.request_digest, key.draw, key.attempt)
+
+
+def find_calls(connection: Connection, project: str, keys: Iterable[KeyTuple]) -> dict[KeyTuple, LedgerRow]:
+    """Return the rows that have one of the keys."""
+    wanted = set(keys)
+    ordered = sorted(wanted)
+    found: dict[KeyTuple, LedgerRow] = {}
+    for start in range(0, len(ordered), LOOKUP_CHUNK):
+        for record in connection.execute(_lookup(project, ordered[start : start + LOOKUP_CHUNK])).mappings():
+            key = (record["scope"], record["request_digest"], record["draw"], record["attempt"])
+            if key in wanted:
+                found[key] = decode(record)
+    return found
+
+
+def record_calls(connection: Connection, project: str, rows: Sequence[LedgerRow]) -> dict[KeyTuple, LedgerRow]:
+    """Insert the rows whose keys are free, and return for every key the row that stays.
+
+    What the inserted rows cost is added to their runs in the same transaction. Rows go in by the order of their keys, so that two
+    processes that record the same keys wait for each other and never both.
+    """
+    by_key: dict[KeyTuple, LedgerRow] = {}
+    for row in rows:
+        by_key.setdefault(key_tuple(row.key), row)
+    ordered = sorted(by_key)
+    returned = connection.execute(_insert(connection), [encode(by_key[key]) for key in ordered])
+    inserted = {(scope, digest, draw, attempt) for scope, digest, draw, attempt in returned}
+    _add_spend(connection, project, [by_key[key] for key in ordered if key in inserted])
+    taken = [key for key in ordered if key not in inserted]
+    return by_key | find_calls(connection, project, taken) if taken else by_key
+
+
+def read_spend(connection: Connection, project: str, run_ids: Iterable[str]) -> dict[str, Spend]:
+    """Return what each run has paid; a run that has paid nothing has no entry."""
+    statement = select(run_spend).where(run_spend.c.project == project, run_spend.c.run_id.in_(sorted(set(run_ids))))
+    return {
+        record["run_id"]: Spend(known_usd=record["known_usd"], calls=record["calls"], unpriced_calls=record["unpriced_calls"])
+        for record in connection.execute(statement).mappings()
+    }
+
+
+def page_of_rows(connection: Connection, project: str, *, scope: str | None, after_id: int, limit: int) -> list[tuple[int, LedgerRow]]:
+    """Return at most `limit` rows that were recorded after the row `after_id`, oldest first, each with its id."""
+    statement = select(calls).where(calls.c.project == project, calls.c.id > after_id).order_by(calls.c.id).limit(limit)
+    if scope is not None:
+        statement = statement.where(calls.c.scope == scope)
+    return [(record["id"], decode(record)) for record in connection.execute(statement).mappings()]
+
+
+def encode(row: LedgerRow) -> dict[str, object]:
+    """Return the row's columns."""
+    usage = row.reply.usage
+    return {
+        "project": row.project,
+        "scope": row.key.scope,
+        "request_digest": row.key.request_digest,
+        "draw": row.key.draw,
+        "attempt": row.key.attempt,
+        "run_id": row.run_id,
+        "purpose": row.purpose,
+        "provider": row.provider,
+        "model": row.model,
+        "reply": zstandard.compress(row.reply.model_dump_json().encode()),
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cache_read_tokens": usage.cache_read_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "latency_seconds": row.reply.latency_seconds,
+        "cost_usd": row.cost_usd,
+        "price_table": row.price_table,
+        "finished_at": row.finished_at,
+    }
+
+
+def decode(record: RowMapping) -> LedgerRow:
+    """Return the row that the columns hold, validated."""
+    return LedgerRow(
+        key=CallKey(scope=record["scope"], request_digest=record["request_digest"], draw=record["draw"], attempt=record["attempt"]),
+        project=record["project"],
+        run_id=record["run_id"],
+        purpose=cast("Purpose", record["purpose"]),
+        provider=record["provider"],
+        model=record["model"],
+        reply=ModelReply.model_validate_json(zstandard.decompress(record["reply"])),
+        cost_usd=record["cost_usd"],
+        price_table=record["price_table"],
+        finished_at=record["finished_at"],
+    )
+
+
+def _lookup(project: str, keys: Sequence[KeyTuple]) -> Any:
+    # Row values, (scope, digest, draw, attempt) IN (...), would say this exactly, but SQLite 3.40 then reads the whole project, while lists
+    # on single columns go down the index. The few neighbours that come along (another draw of a request) are left out by the caller.
+    scopes, digests, draws, attempts = (sorted(set(column)) for column in zip(*keys, strict=True))
+    return select(calls).where(
+        calls.c.project == project,
+        calls.c.request_digest.in_(digests),
+        calls.c.scope.in_(scopes),
+        calls.c.draw.in_(draws),
+        calls.c.attempt.in_(attempts),
+    )
+
+
+def _insert_into(connection: Connection, table: Table) -> Any:
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    return insert(table)
+
+
+def _insert(connection: Connection) -> Any:
+    returned = (calls.c.scope, calls.c.request_digest, calls.c.draw, calls.c.attempt)
+    return _insert_into(connection, calls).on_conflict_do_nothing().returning(*returned)
+
+
+def _add_spend(connection: Connection, project: str, rows: Sequence[LedgerRow]) -> None:
+    if not rows:
+        return
+    totals: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        total = totals.setdefault(row.run_id, {"project": project, "run_id": row.run_id, "known_usd": 0.0, "calls": 0, "unpriced_calls": 0})
+        total["known_usd"] += row.cost_usd or 0.0
+        total["calls"] += 1
+        total["unpriced_calls"] += row.cost_usd is None
+    insert = _insert_into(connection, run_spend)
+    added = {name: run_spend.c[name] + insert.excluded[name] for name in ("known_usd", "calls", "unpriced_calls")}
+    connection.execute(
+        insert.on_conflict_do_update(index_elements=["project", "run_id"], set_=added), [totals[run_id] for run_id in sorted(totals)]
+    )

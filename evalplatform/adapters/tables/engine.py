@@ -1,0 +1,146 @@
+"""Opens a database: SQLite in write-ahead mode, or Postgres; and turns its failures into ours."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from sqlite3 import Connection as SqliteConnection
+from sqlite3 import OperationalError as SqliteOperationalError
+from time import monotonic, sleep
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from evalplatform.kernel.errors import InputError, StorageError, StorageUnavailableError, UnknownNameError
+
+BUSY_TIMEOUT_SECONDS = 30
+CONNECT_TIMEOUT_SECONDS = 10
+STATEMENT_TIMEOUT_SECONDS = 60
+_WRITES = "evalplatform_writes"
+
+
+def database_engine(url: str) -> Engine:
+    """Return an engine for `sqlite:///path` or `postgresql://user@host/name`.
+
+    SQLite: WAL, synchronous=FULL, a busy timeout of 30 seconds; the file's folder is made. Postgres: psycopg 3, connections checked before
+    use, 10 seconds to connect, 60 for a statement. Nothing is connected yet.
+
+    Raises:
+        InputError: the text is no database URL, or names a database in memory, which a second connection could not see.
+        UnknownNameError: another kind of database.
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise InputError("is no database URL: write sqlite:///path/to/file.db or postgresql://user@host/name.", field="database") from None
+    kind = parsed.get_backend_name()
+    if kind == "postgres":  # the older spelling, which libpq still reads
+        kind = "postgresql"
+    openers = {"sqlite": _sqlite_engine, "postgresql": _postgres_engine}
+    if kind not in openers:
+        raise UnknownNameError("database", kind, openers, field="database")
+    return openers[kind](parsed)
+
+
+@contextmanager
+def write_transaction(engine: Engine) -> Iterator[Connection]:
+    """Open a transaction that will write, commit it at the end, roll it back on an exception.
+
+    On SQLite it takes the write lock at its start: a transaction that reads first and writes later is refused at once, without the busy
+    timeout, when another process wrote in between.
+
+    Raises:
+        StorageUnavailableError: the database does not answer.
+        StorageError: it refuses.
+    """
+    with storage_failures(), engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def read_transaction(engine: Engine) -> Iterator[Connection]:
+    """Open a transaction that only reads; on SQLite it never waits for a writer. Raises as `write_transaction` does."""
+    with storage_failures(), engine.connect() as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def storage_failures() -> Iterator[None]:
+    """Turn the database's exceptions into StorageUnavailableError (it does not answer) or StorageError (it refuses).
+
+    The message is the driver's own: SQLAlchemy's would carry the statement's parameters, and so replies, into logs.
+    """
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
+        raise StorageUnavailableError(f"the database does not answer: {_driver_message(error)}") from error
+    except SQLAlchemyError as error:
+        lost = isinstance(error, DBAPIError) and error.connection_invalidated
+        failure = StorageUnavailableError if lost else StorageError
+        raise failure(f"the database refused: {_driver_message(error)}") from error
+
+
+def _driver_message(error: SQLAlchemyError) -> str:
+    cause = getattr(error, "orig", None) or error
+    lines = str(cause).strip().splitlines()
+    return lines[0] if lines else type(cause).__name__
+
+
+def _sqlite_engine(url: URL) -> Engine:
+    if url.database in (None, "", ":memory:"):
+        raise InputError("a database in memory cannot hold finished calls: name a file, as in sqlite:///calls.db.", field="database")
+    Path(str(url.database)).expanduser().parent.mkdir(parents=True, exist_ok=True)
+    plain = url.set(drivername="sqlite+pysqlite", database=str(Path(str(url.database)).expanduser()))
+    engine = create_engine(plain, connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False})
+    event.listen(engine, "connect", _prepare_sqlite_connection)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite_connection(connection: SqliteConnection, record: object) -> None:
+    # The driver's own transaction handling begins late and never IMMEDIATE; with None it leaves BEGIN to us.
+    connection.isolation_level = None
+    connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_SECONDS * 1000}")
+    _switch_to_wal(connection)
+    connection.execute("PRAGMA synchronous=FULL")
+
+
+def _switch_to_wal(connection: SqliteConnection) -> None:
+    """Put the file into write-ahead mode, once. SQLite does not apply its busy timeout to this switch, so we wait ourselves."""
+    give_up_at = monotonic() + BUSY_TIMEOUT_SECONDS
+    while True:
+        try:
+            if connection.execute("PRAGMA journal_mode").fetchone() == ("wal",):
+                return
+            connection.execute("PRAGMA journal_mode=WAL")
+        except SqliteOperationalError as error:
+            if "locked" not in str(error) or monotonic() > give_up_at:
+                raise
+        if monotonic() > give_up_at:
+            raise SqliteOperationalError("cannot switch to write-ahead mode: the file system does not support it")
+        sleep(0.02)
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _postgres_engine(url: URL) -> Engine:
+    engine = create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        pool_pre_ping=True,
+        pool_size=2,
+        max_overflow=4,
+        connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "tcp_user_timeout": STATEMENT_TIMEOUT_SECONDS * 1000},
+    )
+    event.listen(engine, "connect", _prepare_postgres_connection)
+    return engine
+
+
+def _prepare_postgres_connection(connection: Any, record: object) -> None:
+    # As a statement, not a start-up option: connection poolers refuse those.
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET statement_timeout = '{STATEMENT_TIMEOUT_SECONDS}s'")
+    connection.commit()

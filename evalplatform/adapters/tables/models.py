@@ -1,0 +1,8 @@
+"""All tables together, for migrations. Importing this module imports SQLModel; the ledger does not need it."""
+
+from evalplatform.adapters.tables.audit import AuditRow
+from evalplatform.adapters.tables.base import metadata
+from evalplatform.adapters.tables.calls import calls, run_spend
+from evalplatform.adapters.tables.labels import LabelRow
+
+__all__ = ["AuditRow", "LabelRow", "calls", "metadata", "run_spend"]

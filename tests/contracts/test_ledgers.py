@@ -1,0 +1,157 @@
+"""What every ledger promises, over every ledger there is."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from evalplatform.adapters.ledger.open import open_ledger
+from evalplatform.ports.ledger import Ledger, LedgerRow, Spend
+from tests.support.doubles import MemoryLedger
+from tests.support.ledger_rows import a_row
+
+T = TypeVar("T")
+OpenLedger = Callable[[], Ledger]
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> OpenLedger:
+    """Opens the same ledger again and again."""
+    if request.param == "memory":
+        ledger = MemoryLedger()
+        return lambda: ledger
+    url = f"sqlite:///{tmp_path}/calls.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    return lambda: open_ledger(url, project="demo")
+
+
+@asynccontextmanager
+async def opened(reopen: OpenLedger) -> AsyncIterator[Ledger]:
+    ledger = reopen()
+    try:
+        yield ledger
+    finally:
+        await ledger.aclose()
+
+
+def in_ledger(reopen: OpenLedger, use: Callable[[Ledger], Awaitable[T]]) -> T:
+    async def run() -> T:
+        async with opened(reopen) as ledger:
+            return await use(ledger)
+
+    return asyncio.run(run())
+
+
+async def all_rows(ledger: Ledger, scope: str | None = None) -> list[LedgerRow]:
+    return [row async for row in ledger.rows(scope=scope)]
+
+
+def test_a_call_that_was_never_recorded_is_not_found(reopen: OpenLedger) -> None:
+    assert in_ledger(reopen, lambda ledger: ledger.find(a_row("q1").key)) is None
+
+
+def test_a_recorded_call_is_found_again_unchanged_after_reopening(reopen: OpenLedger) -> None:
+    row = a_row("q1", text="42", cost_usd=0.25)
+    assert in_ledger(reopen, lambda ledger: ledger.record(row)) == row
+    assert in_ledger(reopen, lambda ledger: ledger.find(row.key)) == row
+
+
+def test_what_is_not_known_of_a_call_stays_unknown(reopen: OpenLedger) -> None:
+    row = a_row("q1", cost_usd=None, price_table=None, prompt_tokens=None, completion_tokens=None)
+    found = in_ledger(reopen, lambda ledger: ledger.record(row))
+    found = in_ledger(reopen, lambda ledger: ledger.find(row.key))
+    assert found is not None
+    assert (found.cost_usd, found.price_table, found.reply.usage.prompt_tokens, found.reply.usage.total_tokens) == (None, None, None, None)
+
+
+def test_the_first_row_of_a_key_stays_and_is_returned_to_later_writers(reopen: OpenLedger) -> None:
+    first, second = a_row("q1", text="first"), a_row("q1", text="second", run_id="run-2")
+
+    async def both(ledger: Ledger) -> tuple[LedgerRow, LedgerRow | None]:
+        await ledger.record(first)
+        return await ledger.record(second), await ledger.find(first.key)
+
+    assert in_ledger(reopen, both) == (first, first)
+
+
+def test_sixteen_racing_writers_of_one_key_all_get_the_same_row(reopen: OpenLedger) -> None:
+    async def race(ledger: Ledger) -> list[LedgerRow]:
+        return list(await asyncio.gather(*[ledger.record(a_row("q1", text=f"writer {number}")) for number in range(16)]))
+
+    assert len({row.reply.text for row in in_ledger(reopen, race)}) == 1
+    assert in_ledger(reopen, lambda ledger: ledger.spend("run-1")).calls == 1
+
+
+def test_repeated_samples_of_one_request_are_calls_of_their_own_and_replay_as_they_were(reopen: OpenLedger) -> None:
+    # Pitfall M05: four "samples" that hit one cache entry have a standard error of 0 by construction.
+    draws = [a_row("q1", text=f"sample {draw}", draw=draw) for draw in range(4)]
+
+    async def replay(ledger: Ledger) -> list[LedgerRow | None]:
+        await asyncio.gather(*[ledger.record(row) for row in draws])
+        return list(await asyncio.gather(*[ledger.find(row.key) for row in draws]))
+
+    assert in_ledger(reopen, replay) == draws
+
+
+def test_every_part_of_the_key_tells_calls_apart(reopen: OpenLedger) -> None:
+    rows = [a_row("q1"), a_row("q2"), a_row("q1", draw=1), a_row("q1", attempt=1), a_row("q1", scope="batch:b-1"), a_row("q2", draw=1, attempt=1)]
+
+    async def replay(ledger: Ledger) -> list[LedgerRow | None]:
+        for row in rows[:-1]:
+            await ledger.record(row)
+        return list(await asyncio.gather(*[ledger.find(row.key) for row in rows]))
+
+    assert in_ledger(reopen, replay) == [*rows[:-1], None]
+
+
+def test_what_a_run_paid_adds_up_over_resumptions(reopen: OpenLedger) -> None:
+    # Pitfall M08: a resumed run that forgets what its first part used.
+    in_ledger(reopen, lambda ledger: ledger.record(a_row("part 1", cost_usd=1.0)))
+    in_ledger(reopen, lambda ledger: ledger.record(a_row("part 2", cost_usd=0.25)))
+    in_ledger(reopen, lambda ledger: ledger.record(a_row("redraw", cost_usd=None, attempt=1)))
+    in_ledger(reopen, lambda ledger: ledger.record(a_row("other", cost_usd=8.0, run_id="run-2")))
+    assert in_ledger(reopen, lambda ledger: ledger.spend("run-1")) == Spend(known_usd=1.25, calls=3, unpriced_calls=1)
+
+
+def test_tokens_of_both_parts_of_a_resumed_run_are_kept_by_attempt(reopen: OpenLedger) -> None:
+    in_ledger(reopen, lambda ledger: ledger.record(a_row("q1", attempt=0, prompt_tokens=1000, completion_tokens=0)))
+    in_ledger(reopen, lambda ledger: ledger.record(a_row("q1", attempt=1, prompt_tokens=300, completion_tokens=0)))
+    assert [(row.key.attempt, row.reply.usage.total_tokens) for row in in_ledger(reopen, all_rows)] == [(0, 1000), (1, 300)]
+
+
+def test_a_call_that_lost_the_race_costs_its_run_nothing_twice(reopen: OpenLedger) -> None:
+    async def twice(ledger: Ledger) -> Spend:
+        await ledger.record(a_row("q1", cost_usd=1.0))
+        await ledger.record(a_row("q1", cost_usd=1.0))
+        return await ledger.spend("run-1")
+
+    assert in_ledger(reopen, twice) == Spend(known_usd=1.0, calls=1, unpriced_calls=0)
+
+
+def test_a_run_that_asked_nothing_has_paid_nothing(reopen: OpenLedger) -> None:
+    assert in_ledger(reopen, lambda ledger: ledger.spend("run-1")) == Spend()
+
+
+def test_rows_come_oldest_first_and_by_scope(reopen: OpenLedger) -> None:
+    rows = [a_row(f"q{number}", scope="shared" if number % 2 else "night:n-1") for number in range(9)]
+
+    async def listed(ledger: Ledger) -> tuple[list[LedgerRow], list[LedgerRow]]:
+        for row in rows:
+            await ledger.record(row)
+        return await all_rows(ledger), await all_rows(ledger, "shared")
+
+    assert in_ledger(reopen, listed) == (rows, rows[1::2])
+
+
+def test_text_of_any_kind_comes_back_as_it_was(reopen: OpenLedger, awkward_texts: list[str]) -> None:
+    # Pitfall T02: Postgres refuses NUL in a text column, so replies never lie in one.
+    rows = [a_row(hashlib.sha256(text.encode()).hexdigest(), text=text) for text in awkward_texts]
+
+    async def replay(ledger: Ledger) -> list[LedgerRow | None]:
+        await asyncio.gather(*[ledger.record(row) for row in rows])
+        return list(await asyncio.gather(*[ledger.find(row.key) for row in rows]))
+
+    assert in_ledger(reopen, replay) == rows
