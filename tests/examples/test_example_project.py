@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from evalplatform.judging.words import TokenText
+from evalplatform.project.load import load_project
+from evalplatform.questions.read import read_question_set
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "evalplatform-docs"
 DOCS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
@@ -24,14 +28,9 @@ def wordings(fact: str | dict[str, list[str]]) -> list[str]:
     return [fact] if isinstance(fact, str) else fact["any_of"]
 
 
-def states(text: str, wording: str) -> bool:
-    """Whole words, ignoring case, spacing and Markdown code marks."""
-    flat = " ".join(text.replace("`", "").split())
-    return re.search(rf"(?<!\w){re.escape(wording)}(?!\w)", flat, re.IGNORECASE) is not None
-
-
 def states_fact(text: str, fact: str | dict[str, list[str]]) -> bool:
-    return any(states(text, wording) for wording in wordings(fact))
+    """By the rule of the judge that the example uses."""
+    return any(TokenText(text).states(wording) for wording in wordings(fact))
 
 
 def words(text: str) -> list[str]:
@@ -110,3 +109,22 @@ def test_relative_links_between_pages_lead_somewhere():
         if not (page.parent / target).exists()
     ]
     assert broken == []
+
+
+def test_the_example_loads_with_its_questions_cells_and_judge():
+    project = load_project(EXAMPLE / "evalplatform.yaml")
+    suite = project.suite("docs")
+    assert [cell.id for cell in project.cells_of("docs")] == ["brief", "full"]
+    assert [judge.settings.kind for judge in project.judges_of("docs")] == ["overlap"]
+    assert len(suite.arms) == 5
+    question_set = read_question_set(EXAMPLE / suite.questions)
+    assert (len(question_set.questions), question_set.warnings) == (40, ())
+
+
+def test_the_project_file_shown_in_the_docs_loads(tmp_path):
+    shown = re.search(r"```yaml\n(.*?)```", DOCS["project-file"], re.DOTALL)
+    assert shown is not None
+    (tmp_path / "evalplatform.yaml").write_text(shown[1], encoding="utf-8")
+    project = load_project(tmp_path / "evalplatform.yaml")
+    assert [cell.id for cell in project.cells_of("main")] == ["small"]
+    assert project.max_cost_usd("main") == 5
