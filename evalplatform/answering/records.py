@@ -11,11 +11,11 @@ AnswerState = Literal["answered", "no_answer", "failed"]
 
 
 class ContextChunk(Value):
-    """A retrieved chunk as the record keeps it: at most 200 characters and an ellipsis."""
+    """A retrieved chunk as the record keeps it: at most 200 characters and an ellipsis. A file of another tool may not say its relevance."""
 
     source: str
     snippet: str
-    relevance_score: float
+    relevance_score: float | None
 
 
 class ArmAnswer(Value):

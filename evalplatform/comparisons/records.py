@@ -21,7 +21,8 @@ class ArmScore(Value):
 
     The interval is Student's, 95%, over question scores, or clustered where the suite names a cluster field; None below two scored
     questions.
-    `unscored_reasons` counts every (question, draw) without points by its reason (the part before any colon and space).
+    `unscored_reasons` counts every (question, draw) without points by its reason (the part before any colon and space); `not_judged` where
+    there is no score at all.
     """
 
     arm: str
@@ -37,8 +38,9 @@ class ArmScore(Value):
 class ArmDelta(Value):
     """Candidate minus baseline arm, over the questions that both scored.
 
-    `effect` is None below two pairs. The adjusted p-value and both verdicts are None where there is no test (fewer than six pairs, or no
-    spread). `correction` is `holm` or `bh`; the family is all arms of the summary that are not its baseline.
+    `effect` is None below two pairs (or two clusters). The adjusted p-value and both verdicts are None where there is no test (fewer than
+    six pairs or clusters, or no spread). `correction` is `holm` or `bh`. The family is all deltas of the summary with an effect; the
+    correction counts the `family_tested` of them that have a test.
     """
 
     arm: str
@@ -95,7 +97,8 @@ class ArmCost(Value):
 class ArmSummary(Value):
     """Everything a report says in numbers about one cell under one judge.
 
-    `coverage_rate` is the least share of questions scored in both arms, over all arms but the baseline; None without a second arm.
+    `coverage_rate` is the least share of questions scored in both arms, over all arms but the baseline; None without a second arm, and
+    where nothing was judged.
     """
 
     baseline_arm: str

@@ -1,0 +1,108 @@
+"""Whether combined arms do more, or less, than the sum of their parts."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from evalplatform.comparisons.records import Interaction
+from evalplatform.comparisons.significance import family_verdicts
+from evalplatform.kernel.values import Value
+from evalplatform.stats.mean import plain_mean
+from evalplatform.stats.multiplicity import Correction
+from evalplatform.stats.paired import PairedEffect
+
+EffectOf = Callable[[str, Mapping[str, float]], PairedEffect | None]
+"""Given a label and differences by question, the paired effect; the label seeds what is random."""
+
+
+class CombinedArm(Value):
+    """An arm whose name joins the names of two other arms."""
+
+    arm_a: str
+    arm_b: str
+    combined_arm: str
+
+
+class _Contrast(Value):
+    combined: CombinedArm
+    effect: PairedEffect
+    delta_a_points: float
+    delta_b_points: float
+    delta_combined_points: float
+
+
+def combined_arms(arms: Sequence[str], *, baseline_arm: str) -> list[CombinedArm]:
+    """Return every arm whose name splits at a `+` into the names of two arms, in order.
+
+    Names may hold a `+` themselves (`skill:c++-guide`), so each `+` is tried, the leftmost first. The two parts, the combination and the
+    baseline must be four different arms: a contrast with a part that is the baseline would compare two arms and call it an interaction.
+    """
+    known = set(arms) - {baseline_arm}
+    splits = [_leftmost_split(arm, known) for arm in arms if arm in known]
+    return [split for split in splits if split is not None]
+
+
+def interactions(
+    points: Mapping[str, Mapping[str, float]], *, arms: Sequence[str], baseline_arm: str, correction: Correction, effect_of: EffectOf
+) -> tuple[Interaction, ...]:
+    """Return the interaction of every combined arm with at least two questions that all four arms scored.
+
+    The contrast is combined - a - b + baseline within each question. All contrasts of a run are one family, apart from the arms' deltas.
+
+    Args:
+        points: each arm's points by question.
+        arms: the arms, in order.
+        baseline_arm: the arm that deltas are taken from.
+        correction: `holm` or `bh`.
+        effect_of: the paired effect of differences by question.
+    """
+    found = [_contrast(points, combined, baseline_arm, effect_of) for combined in combined_arms(arms, baseline_arm=baseline_arm)]
+    contrasts = [contrast for contrast in found if contrast is not None]
+    verdicts = family_verdicts([contrast.effect for contrast in contrasts], correction=correction)
+    return tuple(
+        Interaction(
+            arm_a=contrast.combined.arm_a,
+            arm_b=contrast.combined.arm_b,
+            combined_arm=contrast.combined.combined_arm,
+            baseline_arm=baseline_arm,
+            delta_a_points=contrast.delta_a_points,
+            delta_b_points=contrast.delta_b_points,
+            delta_combined_points=contrast.delta_combined_points,
+            effect=contrast.effect,
+            significant=verdict.significant,
+            p_adjusted=verdict.p_adjusted,
+            significant_adjusted=verdict.significant_adjusted,
+            correction=correction,
+            family_size=verdict.family_size,
+            family_tested=verdict.family_tested,
+        )
+        for contrast, verdict in zip(contrasts, verdicts, strict=True)
+    )
+
+
+def _leftmost_split(arm: str, known: set[str]) -> CombinedArm | None:
+    at = arm.find("+")
+    while at != -1:
+        arm_a, arm_b = arm[:at], arm[at + 1 :]
+        if arm_a in known and arm_b in known and arm_a != arm_b:
+            return CombinedArm(arm_a=arm_a, arm_b=arm_b, combined_arm=arm)
+        at = arm.find("+", at + 1)
+    return None
+
+
+def _contrast(points: Mapping[str, Mapping[str, float]], combined: CombinedArm, baseline_arm: str, effect_of: EffectOf) -> _Contrast | None:
+    of_a, of_b, of_both, of_baseline = (points[arm] for arm in (combined.arm_a, combined.arm_b, combined.combined_arm, baseline_arm))
+    shared = [question for question in of_baseline if question in of_a and question in of_b and question in of_both]
+    differences = {question: of_both[question] - of_a[question] - of_b[question] + of_baseline[question] for question in shared}
+    effect = effect_of(f"interaction:{combined.combined_arm}", differences)
+    if effect is None:
+        return None
+    return _Contrast(
+        combined=combined,
+        effect=effect,
+        delta_a_points=_mean_delta(of_a, of_baseline, shared),
+        delta_b_points=_mean_delta(of_b, of_baseline, shared),
+        delta_combined_points=_mean_delta(of_both, of_baseline, shared),
+    )
+
+
+def _mean_delta(candidate: Mapping[str, float], baseline: Mapping[str, float], shared: Sequence[str]) -> float:
+    return plain_mean([candidate[question] - baseline[question] for question in shared])

@@ -1,0 +1,274 @@
+"""Writing arms.v1 files whole or not at all, reading those of any tool, and computing a file's numbers again."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+import orjson
+from pydantic import Field, JsonValue
+
+from evalplatform.answering.records import ArmAnswer, CallTiming
+from evalplatform.comparisons.arm_summary import summarise_arms
+from evalplatform.comparisons.records import ArmSummary, JudgedScore
+from evalplatform.kernel.digests import text_digest
+from evalplatform.kernel.errors import InputError, UnknownNameError
+from evalplatform.kernel.values import Value
+from evalplatform.reports.arms_v1_blocks import cost_summary_block, summary_block
+from evalplatform.reports.arms_v1_rows import JsonObject, answer_row, score_row, timing_row
+from evalplatform.reports.arms_v1_wire import WireAnswer, WireEvaluation, WireFile, checked
+from evalplatform.stats.multiplicity import Correction
+
+REJECTED_SUFFIX = ".rejected"
+_STREAMED_LISTS = ("answers", "evaluations")
+
+
+class ArmsV1Question(Value):
+    """A question as an arms.v1 file holds it."""
+
+    id: str
+    question: str
+    category: str | None = None
+    difficulty: str | int | float | None = None
+
+
+class ArmsV1(Value):
+    """An arms.v1 file, read: its stamps, and its answers, scores and timings as rows of one draw.
+
+    `summary` and `cost_summary` are the blocks as the file states them; `recomputed_summary` and `recomputed_cost_summary` compute them
+    again. `materials` holds the judge materials whose text has its digest. `warnings` says in one sentence each what was skipped.
+    """
+
+    source: str
+    generated_at: str | None
+    library_name: str | None
+    model: str | None
+    provider: str | None
+    harness: str | None
+    plugin_set: str
+    plugin_set_id: str
+    arms: tuple[str, ...]
+    baseline_arm: str
+    total_questions: int
+    run_config: dict[str, JsonValue]
+    questions: tuple[ArmsV1Question, ...]
+    answers: tuple[ArmAnswer, ...]
+    timings: tuple[CallTiming, ...]
+    scores: tuple[JudgedScore, ...]
+    is_judged: bool
+    materials: dict[str, str] = Field(default_factory=dict)
+    judge_context: str | None = None
+    judge_model: str | None = None
+    judge_provider: str | None = None
+    judge_temperature: float | None = None
+    judge_prompt_digest: str | None = None
+    question_set_digest: str | None = None
+    draw: int = 0
+    summary: dict[str, JsonValue] = Field(default_factory=dict)
+    cost_summary: dict[str, JsonValue] = Field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def write_arms_v1(path: Path, payload: Mapping[str, JsonValue]) -> Path:
+    """Write the artifact: checked first, then whole by an atomic rename, as ASCII JSON with an indent of 2.
+
+    Returns:
+        `path`. A `NAME.rejected` beside it, from an earlier failure, is removed.
+
+    Raises:
+        InputError: the payload is not a valid arms.v1 object. It is then kept as `NAME.rejected`, since it was paid for, and a file already
+            at `path` stays as it is.
+    """
+    rejected = path.with_name(path.name + REJECTED_SUFFIX)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        head = checked(WireFile, payload, file=path)
+        for _ in _answers(head, path):
+            pass
+        for _ in _evaluations(head, path):
+            pass
+        _replace(path, lambda stream: _stream(payload, stream))
+    except (InputError, TypeError, ValueError) as error:
+        _replace(rejected, lambda stream: json.dump(payload, stream, indent=2, default=repr))
+        problem = str(error) if isinstance(error, InputError) else f"{path}: cannot be written as JSON: {error}."
+        raise InputError(f"{problem} Kept as {rejected}.") from error
+    rejected.unlink(missing_ok=True)
+    return path
+
+
+def read_arms_v1(path: Path) -> ArmsV1:
+    """Read an arms.v1 file of this platform or of another tool.
+
+    Keys it does not know are passed over. Question ids become text. A judge material whose text does not have its digest is skipped with
+    a warning.
+
+    Raises:
+        InputError: no such file, not JSON (NaN and infinities are not), or a part that is not as the format requires; it names file, field
+            and rule.
+    """
+    head = checked(WireFile, _loaded(path), file=path)
+    questions: list[ArmsV1Question] = []
+    answers: list[ArmAnswer] = []
+    timings: list[CallTiming] = []
+    for record in _answers(head, path):
+        questions.append(
+            ArmsV1Question(id=record.question_id, question=record.question_text, category=record.category, difficulty=record.difficulty)
+        )
+        for arm, wire in record.arms.items():
+            answers.append(answer_row(wire, question_id=record.question_id, arm=arm, draw=head.draw))
+            timings.append(timing_row(wire, question_id=record.question_id, arm=arm, draw=head.draw))
+    reasons = {(answer.question_id, answer.arm): answer.reason for answer in answers}
+    scores = [
+        score_row(wire, question_id=record.question_id, arm=arm, draw=head.draw, missing_reason=reasons.get((record.question_id, arm)))
+        for record in _evaluations(head, path)
+        for arm, wire in record.scores.items()
+    ]
+    materials = {digest: text for digest, text in head.judge_materials.items() if text_digest(text) == digest}
+    return ArmsV1(
+        source=str(path),
+        generated_at=head.generated_at,
+        library_name=head.library_name,
+        model=head.model,
+        provider=head.provider,
+        harness=head.harness,
+        plugin_set=head.plugin_set,
+        plugin_set_id=head.plugin_set_id,
+        arms=head.arms,
+        baseline_arm=head.baseline_arm,
+        total_questions=len(questions) if head.total_questions is None else head.total_questions,
+        run_config=head.run_config,
+        questions=tuple(questions),
+        answers=tuple(answers),
+        timings=tuple(timings),
+        scores=tuple(scores),
+        is_judged=head.evaluations is not None,
+        materials=materials,
+        judge_context=head.judge_context,
+        judge_model=head.judge_model,
+        judge_provider=head.judge_provider,
+        judge_temperature=head.judge_temperature,
+        judge_prompt_digest=head.judge_prompt_sha256,
+        question_set_digest=head.question_set_hash,
+        draw=head.draw,
+        summary=head.summary,
+        cost_summary=head.cost_summary,
+        warnings=tuple(
+            f"{path}: judge material {digest} does not have that digest and is skipped."
+            for digest in head.judge_materials
+            if digest not in materials
+        ),
+    )
+
+
+def summary_of(file: ArmsV1, *, correction: Correction | None = None) -> ArmSummary:
+    """Return the summary of a file's rows, by the same code as for a new run.
+
+    Args:
+        file: the file as read.
+        correction: `holm` or `bh`; None takes the one that the file's own summary states, else `holm`.
+
+    Raises:
+        UnknownNameError: the baseline arm is not an arm of the file.
+    """
+    return summarise_arms(
+        arms=file.arms,
+        baseline_arm=file.baseline_arm,
+        question_ids=[question.id for question in file.questions],
+        answers=file.answers,
+        scores=[row.model_copy(update={"draw": 0}) for row in file.scores],  # the file's one draw is all there is
+        timings=file.timings,
+        correction=correction or _stated_correction(file.summary),
+    )
+
+
+def recomputed_summary(file: ArmsV1) -> JsonObject:
+    """Return the `summary` block that the file's scores give, rounded as the format says."""
+    return summary_block(summary_of(file))
+
+
+def recomputed_cost_summary(file: ArmsV1) -> JsonObject:
+    """Return the `cost_summary` block that the file's answers give, rounded as the format says."""
+    return cost_summary_block(summary_of(file))
+
+
+def _answers(head: WireFile, path: Path) -> Iterator[WireAnswer]:
+    seen: set[str] = set()
+    for position, item in enumerate(head.answers):
+        where = f"answers.{position}"
+        record = checked(WireAnswer, item, file=path, where=where)
+        if record.question_id in seen:
+            raise InputError(f"question id {record.question_id!r} is there twice.", file=path, field=f"{where}.question_id")
+        seen.add(record.question_id)
+        _check_arms(record.arms, head, path, f"{where}.arms")
+        yield record
+
+
+def _evaluations(head: WireFile, path: Path) -> Iterator[WireEvaluation]:
+    answered = {str(item["question_id"]) for item in head.answers}
+    seen: set[str] = set()
+    for position, item in enumerate(head.evaluations or ()):
+        where = f"evaluations.{position}"
+        record = checked(WireEvaluation, item, file=path, where=where)
+        if record.question_id not in answered or record.question_id in seen:
+            rule = "is there twice" if record.question_id in seen else "has no answers in this file"
+            raise InputError(f"question id {record.question_id!r} {rule}.", file=path, field=f"{where}.question_id")
+        seen.add(record.question_id)
+        _check_arms(record.scores, head, path, f"{where}.scores")
+        yield record
+
+
+def _check_arms(named: Mapping[str, object], head: WireFile, path: Path, field: str) -> None:
+    for arm in named:
+        if arm not in head.arms:
+            raise UnknownNameError("arm", arm, head.arms, file=path, field=field)
+
+
+def _stated_correction(summary: Mapping[str, Any]) -> Correction:
+    for block in (summary.get("per_arm") or {}).values():
+        stated = (block.get("significance") or {}).get("correction")
+        if stated in ("holm", "bh"):
+            return "bh" if stated == "bh" else "holm"
+    return "holm"
+
+
+def _loaded(path: Path) -> object:
+    try:
+        return orjson.loads(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}.", file=path) from error
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"is not JSON: {error.msg}.", file=path, line=error.lineno) from error
+
+
+def _replace(path: Path, write: Callable[[TextIO], None]) -> None:
+    """Write beside `path`, flush to the disk, then rename: a reader sees the old file or the whole new one."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("w", encoding="ascii", newline="\n") as stream:
+            write(stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _stream(payload: Mapping[str, JsonValue], stream: TextIO) -> None:
+    """Write the object key by key, and the long lists item by item, so that the text of a large file is never held whole."""
+    for place, (name, value) in enumerate(payload.items()):
+        stream.write("{\n  " if place == 0 else ",\n  ")
+        stream.write(f"{json.dumps(name)}: ")
+        if name in _STREAMED_LISTS and isinstance(value, list) and value:
+            for position, item in enumerate(value):
+                stream.write("[\n    " if position == 0 else ",\n    ")
+                stream.write(_indented(item, 4))
+            stream.write("\n  ]")
+        else:
+            stream.write(_indented(value, 2))
+    stream.write("\n}\n" if payload else "{}\n")
+
+
+def _indented(value: JsonValue, spaces: int) -> str:
+    # JSON strings hold no raw newline, so every newline is one of the layout
+    return json.dumps(value, indent=2, allow_nan=False).replace("\n", "\n" + " " * spaces)

@@ -1,0 +1,167 @@
+"""The arms.v1 file as it stands on disk: what is required of each part, in this platform's files and in those of other tools.
+
+The models name the keys that are read and let every other key pass, since the format is open. They hold JSON as it is written; what it
+means is decided in `arms_v1_rows`.
+"""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StrictStr, ValidationError, model_validator
+
+from evalplatform.kernel.errors import InputError
+
+SCHEMA_VERSION = "arms.v1"
+EMPTY_PLUGIN_SET_ID = "sha256:e3b0c44298fc1c149afbf4c8996fb924"
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def _as_text_id(value: object) -> object:
+    """Ids are compared as text; 0 is a real id."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _refuse_bool(value: object) -> object:
+    if isinstance(value, bool | str):
+        raise ValueError("must be a number")
+    return value
+
+
+def _null_as_empty(value: object) -> object:
+    return {} if value is None else value
+
+
+QuestionId = Annotated[str, BeforeValidator(_as_text_id), Field(min_length=1)]
+Number = Annotated[float, BeforeValidator(_refuse_bool)]
+Count = Annotated[int, BeforeValidator(_refuse_bool), Field(ge=0)]
+Points = Annotated[Number, Field(ge=0, le=100)]
+Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+OpenObject = Annotated[dict[str, JsonValue], BeforeValidator(_null_as_empty)]
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+
+
+class WireChunk(_Wire):
+    """A retrieved chunk, cut to its snippet."""
+
+    source: str = "unknown"
+    snippet: str = ""
+    relevance_score: Number | None = None
+
+
+class WireMetrics(_Wire):
+    """What one answer used. Seconds, US dollars, tokens."""
+
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+    cache_read_tokens: Count | None = None
+    cost_usd: Number | None = None
+    latency_sec: Annotated[Number, Field(ge=0)] | None = None
+    ttft_sec: Annotated[Number, Field(ge=0)] | None = None
+    n_calls: Count = 1
+
+
+class WireArm(_Wire):
+    """One arm's answer: with `error` where it failed, with `reason` where the model was paid and said nothing."""
+
+    answer: str | None
+    raw_answer: str | None = None
+    error: str | None = None
+    reason: str | None = None
+    used_system_prompt: bool = False
+    same_call: bool = False
+    context_chunks: tuple[WireChunk, ...] = ()
+    metrics: WireMetrics | None = None
+    metadata: OpenObject = Field(default_factory=dict)
+    judge_context_sha256: Digest | None = None
+    request_digest: str | None = None
+    context_digest: str | None = None
+    system_prompt_digest: str | None = None
+
+
+class WireAnswer(_Wire):
+    """One question and its answers by arm."""
+
+    question_id: QuestionId
+    question_text: str
+    category: str | None = None
+    difficulty: str | int | float | None = None
+    arms: dict[str, WireArm]
+
+
+class WireScore(BaseModel):
+    """One score; the keys not named here are a judge's dimensions and notes."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, allow_inf_nan=False)
+    __pydantic_extra__: dict[str, JsonValue]
+
+    aggregate: Points | None = None
+    error: str | None = None
+    caps: OpenObject = Field(default_factory=dict)
+    unread_claims: tuple[Count, ...] = ()
+    grounded: bool = False
+    redraws: Count = 0
+    notes: OpenObject = Field(default_factory=dict)
+    judge_context_source: Literal["stored", "snippet_fallback"] | None = None
+    judge_context_sha256: Digest | None = None
+
+
+class WireEvaluation(_Wire):
+    """One question's scores by arm; null where there was nothing to judge."""
+
+    question_id: QuestionId
+    scores: dict[str, WireScore | None]
+
+
+class WireFile(_Wire):
+    """The file's top level. Items of `answers` and `evaluations` are checked one at a time, so that a large file is never held twice."""
+
+    schema_version: Literal["arms.v1"] = "arms.v1"
+    generated_at: str | None = None
+    library_name: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    harness: str | None = None
+    plugin_set: str = "none"
+    plugin_set_id: str = EMPTY_PLUGIN_SET_ID
+    arms: Annotated[tuple[StrictStr, ...], Field(min_length=1)]
+    baseline_arm: str = "baseline"
+    total_questions: Count | None = None
+    run_config: OpenObject = Field(default_factory=dict)
+    answers: list[Any]
+    evaluations: list[Any] | None = None
+    summary: OpenObject = Field(default_factory=dict)
+    cost_summary: OpenObject = Field(default_factory=dict)
+    judge_materials: dict[Digest, str] = Field(default_factory=dict)
+    judge_context: str | None = None
+    judge_model: str | None = None
+    judge_provider: str | None = None
+    judge_temperature: Number | None = None
+    judge_prompt_sha256: str | None = None
+    question_set_hash: str | None = None
+    draw: Count = 0
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> "WireFile":
+        if len(set(self.arms)) != len(self.arms):
+            raise ValueError("two arms have one name")
+        if self.evaluations is not None and not (self.judge_model and self.judge_provider):
+            raise ValueError("a judged file names its judge: judge_model and judge_provider must not be empty")
+        return self
+
+
+def checked(model: type[M], value: object, *, file: object, where: str = "") -> M:
+    """Return the value as `model`.
+
+    Raises:
+        InputError: naming the file, the dotted field (below `where`) and the rule, for the first thing that is wrong.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join([where, *map(str, first["loc"])]).strip(".")
+        raise InputError(f"{first['msg'].removeprefix('Value error, ')}.", file=file, field=field or None) from error
