@@ -46,7 +46,7 @@ class Judge(Protocol):
 
 
 class JudgeFactory(Protocol):
-    """Builds a judge of one kind. `asker` is None for kinds that make no call."""
+    """Builds a judge of one kind. `asker` is None for kinds that make no call, and where only the judge's digest and metrics are wanted."""
 
     def __call__(self, settings: JudgeSettings, *, asker: Asker | None) -> Judge:
         """Return the judge, or raise InputError where the settings make no sense for the kind."""

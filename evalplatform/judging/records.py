@@ -36,8 +36,9 @@ class Judgement(Value):
     """What a judge said of one answer.
 
     `points` is 0-100, or None with a `reason`: `no_answer:...`, `malformed_reply`, `out_of_range`, `judge_failed: ...`,
-    `nothing_to_grade_against`. `dimensions` holds the judge's own numbers, `caps` what a rule lowered and from what, `redraws` how many
-    further replies were needed, `raw_reply` the reply the points were read from (or the last one that could not be read).
+    `not_judged: ...` (the run stopped first), `nothing_to_grade_against`. `dimensions` holds the judge's own numbers, `caps` what a rule
+    lowered and from what, `redraws` how many further replies were needed, `raw_reply` the reply the points were read from (or the last one
+    that could not be read).
     """
 
     task_id: str
