@@ -1,0 +1,1 @@
+"""Document sources: one file per kind in `kinds/`, opened by spec."""

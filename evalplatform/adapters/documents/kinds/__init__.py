@@ -1,0 +1,1 @@
+"""The document source kinds; each module registers one."""

@@ -1,0 +1,67 @@
+"""`profile:<path>`: a Markdown file's body as the answering agent's system prompt."""
+
+from pathlib import PurePosixPath
+
+from pydantic import JsonValue
+
+from evalplatform.arms.front_matter import split_front_matter
+from evalplatform.arms.kind import ArmBuildContext, ArmKind, arm_kinds
+from evalplatform.arms.payload import Payload, capped_payload
+from evalplatform.arms.treatment import AgentConfig
+from evalplatform.arms.treatment_files import existing_path, read_text, text_field
+from evalplatform.kernel.errors import TreatmentFileError
+from evalplatform.questions.records import Question
+
+
+class ProfileTreatment:
+    """An agent profile. Its name comes from its id, so the digest of the prompt is what tells an edited profile from the old one."""
+
+    kind = "profile"
+
+    def __init__(self, *, profile_id: str, display_name: str, path: str, prompt: Payload) -> None:
+        self._prompt = prompt
+        self._metadata: dict[str, JsonValue] = {
+            "arm_kind": "agent_profile",  # the value that arms.v1 files carry for this kind
+            "profile_id": profile_id,
+            "profile_name": display_name,
+            "profile_path": path,
+            "profile_prompt_sha256": prompt.digest,
+            "profile_prompt_chars": len(prompt.text),
+            "profile_prompt_chars_source": prompt.source_chars,
+            "profile_prompt_truncated": prompt.truncated,
+        }
+        self.name = f"profile:{profile_id}"
+
+    async def open(self) -> dict[str, str]:
+        """Return the digest of the prompt that is sent."""
+        return {"profile_prompt": self._prompt.digest}
+
+    async def prepare(self, question: Question) -> AgentConfig:
+        """Return the system prompt. The judge is shown none of it."""
+        return AgentConfig(system_prompt=self._prompt.text, metadata=dict(self._metadata))
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+
+def build(argument: str, *, context: ArmBuildContext) -> ProfileTreatment:
+    """Return the profile's treatment. Its id is the front matter's `id`, else the file's stem; broken front matter counts as none.
+
+    Raises:
+        TreatmentFileError: the file is missing, unreadable, or has no body: an arm that sends nothing would be a baseline in disguise.
+    """
+    path = existing_path(argument, base_folder=context.base_folder)
+    front_matter = split_front_matter(read_text(path, shown_as=argument))
+    prompt = capped_payload(front_matter.body)
+    if not prompt.text:
+        raise TreatmentFileError("has no text below its front matter, so this profile would send nothing.", file=argument)
+    profile_id = text_field(front_matter, "id", shown_as=argument) or PurePosixPath(argument).stem
+    return ProfileTreatment(
+        profile_id=profile_id,
+        display_name=text_field(front_matter, "name", shown_as=argument) or profile_id,
+        path=argument,
+        prompt=prompt,
+    )
+
+
+arm_kinds.register("profile")(ArmKind(build=build, argument="required", meaning="path to a Markdown file"))
