@@ -97,7 +97,14 @@ def test_repeated_samples_of_one_request_are_calls_of_their_own_and_replay_as_th
 
 
 def test_every_part_of_the_key_tells_calls_apart(reopen: OpenLedger) -> None:
-    rows = [a_row("q1"), a_row("q2"), a_row("q1", draw=1), a_row("q1", attempt=1), a_row("q1", scope="batch:b-1"), a_row("q2", draw=1, attempt=1)]
+    rows = [
+        a_row("q1"),
+        a_row("q2"),
+        a_row("q1", draw=1),
+        a_row("q1", attempt=1),
+        a_row("q1", scope="batch:b-1"),
+        a_row("q2", draw=1, attempt=1),
+    ]
 
     async def replay(ledger: Ledger) -> list[LedgerRow | None]:
         for row in rows[:-1]:
