@@ -80,16 +80,19 @@ class ArtifactCatalog:
             InputError: a name that is no safe key, or facts that JSON cannot hold.
             StorageUnavailableError: the store does not answer; the old version is still current.
         """
-        manifest = ArtifactManifest(
-            artifact=artifact,
-            data_version=data_version,
-            code_version=code_version,
-            created_at=created_at,
-            inputs=dict(inputs or {}),
-            lineage=lineage,
-            files={name: _described(name, data) for name, data in files.items()},
-            facts=dict(facts or {}),
-        )
+        try:
+            manifest = ArtifactManifest(
+                artifact=artifact,
+                data_version=data_version,
+                code_version=code_version,
+                created_at=created_at,
+                inputs=dict(inputs or {}),
+                lineage=lineage,
+                files={name: _described(name, data) for name, data in files.items()},
+                facts=dict(facts or {}),
+            )
+        except ValidationError as error:
+            raise InputError(f"the manifest of {artifact.path} cannot be written: {error}") from error
         kept = self.version(artifact, data_version) or self._write_version(manifest, files)
         self.make_current(kept)
         return kept
@@ -170,7 +173,7 @@ class ArtifactCatalog:
 
     def _write_version(self, manifest: ArtifactManifest, files: Mapping[str, bytes]) -> ArtifactManifest:
         """Write the files, then the manifest; return the manifest that stays, which is another writer's where that was first."""
-        described = canonical_json(manifest.model_dump(mode="json"))  # before any file: it refuses facts that are no JSON
+        described = canonical_json(manifest.model_dump(mode="json"))
         for name, data in files.items():
             self._store.put(file_key(manifest, name), data)
         key = _version_folder(manifest.artifact, manifest.data_version) + MANIFEST_NAME
