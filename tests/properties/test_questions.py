@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalplatform.kernel.errors import QuestionSetError
@@ -46,6 +46,7 @@ def as_csv(rows: list[dict[str, object]]) -> str:
     return text.getvalue()
 
 
+@settings(deadline=None)
 @given(question_sets)
 def test_json_json_lines_and_csv_give_the_same_questions(rows: list[dict[str, object]]) -> None:
     with TemporaryDirectory() as folder:
@@ -60,6 +61,7 @@ def test_json_json_lines_and_csv_give_the_same_questions(rows: list[dict[str, ob
         assert read_question_set(Path(folder) / "copy.json").digest == sets[0].digest
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60), st.sampled_from([".json", ".jsonl", ".csv"]))
 def test_any_text_is_read_or_refused_by_name(text: str, ending: str) -> None:
     with TemporaryDirectory() as folder:
