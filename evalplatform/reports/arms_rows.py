@@ -1,0 +1,42 @@
+"""The rows of a run, findable by question, arm and draw."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from evalplatform.answering.records import ArmAnswer, CallTiming
+from evalplatform.comparisons.question_scores import NOT_JUDGED
+from evalplatform.comparisons.records import JudgedScore
+from evalplatform.judging.records import Judgement
+
+Place = tuple[str, str, int]
+
+
+class RunRows:
+    """Answers, judgements and timings of one cell under one judge, by (question id, arm, draw). Nothing is copied."""
+
+    def __init__(self, answers: Sequence[ArmAnswer], scores: Sequence[JudgedScore], timings: Sequence[CallTiming]) -> None:
+        self.answers: dict[Place, ArmAnswer] = {(row.question_id, row.arm, row.draw): row for row in answers}
+        self.judgements: dict[Place, Judgement] = {(row.question_id, row.arm, row.draw): row.judgement for row in scores}
+        self.timings: dict[Place, CallTiming] = {(row.question_id, row.arm, row.draw): row for row in timings}
+
+    def why_unscored(self, place: Place) -> str | None:
+        """Return why this place has no points: its judgement's reason, its answer's, or that it was never asked; None when it has."""
+        judgement, answer = self.judgements.get(place), self.answers.get(place)
+        if judgement is not None:
+            return None if judgement.points is not None else judgement.reason or "unscored"
+        if answer is None:
+            return "not_asked"
+        return answer.reason or NOT_JUDGED
+
+    def states(self, arm: str, state: str) -> Counter[str]:
+        """Return how many of an arm's answers are in a state, by reason."""
+        rows = (row for row in self.answers.values() if row.arm == arm and row.state == state)
+        return Counter((row.reason or "no reason given").split(": ", 1)[0] for row in rows)
+
+    def latencies_seconds(self, arm: str) -> list[float]:
+        """Return the known latencies of an arm's answers, ascending."""
+        return sorted(row.latency_seconds for row in self.timings.values() if row.arm == arm and row.latency_seconds is not None)
+
+    def replayed(self, arm: str) -> int:
+        """Return how many of an arm's answers came from the ledger."""
+        return sum(row.replayed for row in self.timings.values() if row.arm == arm)

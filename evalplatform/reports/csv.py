@@ -1,0 +1,128 @@
+"""Scores as CSV: one row per question, arm and draw, unrounded, safe to open in a spreadsheet."""
+
+import csv
+from collections.abc import Sequence
+from typing import TextIO
+
+from evalplatform.answering.records import ArmAnswer, CallTiming
+from evalplatform.comparisons.records import JudgedScore
+from evalplatform.kernel.digests import text_digest
+from evalplatform.questions.records import Question, QuestionSet
+from evalplatform.reports.arms_rows import Place, RunRows
+
+COLUMNS = (
+    "question_id",
+    "question",
+    "arm",
+    "draw",
+    "state",
+    "points",
+    "unscored_reason",
+    "answer_chars",
+    "answer_digest",
+    "request_digest",
+    "material_digest",
+    "same_call",
+    "prompt_tokens",
+    "completion_tokens",
+    "cache_read_tokens",
+    "cost_usd",
+    "calls",
+    "latency_seconds",
+    "time_to_first_token_seconds",
+    "replayed",
+    "judge_redraws",
+    "judge_cost_usd",
+)
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
+CsvValue = str | int | float | bool | None
+
+
+def spreadsheet_safe(text: str) -> str:
+    """Return text that a spreadsheet shows instead of running it.
+
+    A text that starts with `=`, `+`, `-`, `@`, a tab or a line break gets a leading apostrophe (OWASP, CSV injection), and so does one that
+    starts with an apostrophe: taking one leading apostrophe away always gives the text back. A lone surrogate, which UTF-8 cannot hold,
+    becomes U+FFFD. Numbers are written as numbers and need none of this.
+    """
+    writable = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return "'" + writable if writable.startswith(FORMULA_STARTS) else writable
+
+
+def write_scores_csv(
+    out: TextIO,
+    *,
+    questions: QuestionSet,
+    arms: Sequence[str],
+    draws: int,
+    answers: Sequence[ArmAnswer],
+    scores: Sequence[JudgedScore],
+    timings: Sequence[CallTiming],
+) -> int:
+    """Write one row per question, arm and draw, in that order, and return how many.
+
+    The first row names the columns; those of the judge's dimensions come last, as `dimension_NAME`. A missing number is an empty cell. A
+    place without an answer has the state `not_asked`. Answers stand by length and digest; their text is in the JSON artifact.
+
+    Args:
+        out: an open text file, UTF-8, opened with `newline=""`.
+        questions: the set, in its order.
+        arms: arm names, in the order of the run.
+        draws: draws per question and arm.
+        answers: every answer there is.
+        scores: every judgement there is.
+        timings: how long the calls took.
+    """
+    rows = RunRows(answers, scores, timings)
+    dimensions = sorted({name for judgement in rows.judgements.values() for name in judgement.dimensions})
+    # RFC 4180's line ends; with a bare newline the csv module leaves a lone carriage return in a text unquoted.
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([*COLUMNS, *(spreadsheet_safe(f"dimension_{name}") for name in dimensions)])
+    places = [(question, (question.id, arm, draw)) for question in questions.questions for arm in arms for draw in range(draws)]
+    for question, place in places:
+        writer.writerow([_cell(value) for value in (*_values(question, place, rows), *_dimensions(place, dimensions, rows))])
+    return len(places)
+
+
+def _values(question: Question, place: Place, rows: RunRows) -> tuple[CsvValue, ...]:
+    answer, judgement, timing = rows.answers.get(place), rows.judgements.get(place), rows.timings.get(place)
+    return (
+        question.id,
+        question.question,
+        place[1],
+        place[2],
+        "not_asked" if answer is None else answer.state,
+        None if judgement is None else judgement.points,
+        rows.why_unscored(place),
+        *((None,) * 10 if answer is None else _answer_values(answer)),
+        *((None,) * 3 if timing is None else (timing.latency_seconds, timing.time_to_first_token_seconds, timing.replayed)),
+        *((None,) * 2 if judgement is None else (judgement.redraws, judgement.cost_usd)),
+    )
+
+
+def _answer_values(answer: ArmAnswer) -> tuple[CsvValue, ...]:
+    return (
+        None if answer.answer is None else len(answer.answer),
+        None if answer.answer is None else text_digest(answer.answer),
+        answer.request_digest,
+        answer.material_digest,
+        answer.same_call,
+        answer.usage.prompt_tokens,
+        answer.usage.completion_tokens,
+        answer.usage.cache_read_tokens,
+        answer.cost_usd,
+        answer.calls,
+    )
+
+
+def _dimensions(place: Place, names: Sequence[str], rows: RunRows) -> tuple[CsvValue, ...]:
+    judgement = rows.judgements.get(place)
+    return tuple(None if judgement is None else judgement.dimensions.get(name) for name in names)
+
+
+def _cell(value: CsvValue) -> str | int | float:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return spreadsheet_safe(value) if isinstance(value, str) else value
