@@ -34,6 +34,10 @@ class _TextCollector(HTMLParser):
         elif _BLOCKS.fullmatch(tag):
             self.pieces.append("\n")
 
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if _BLOCKS.fullmatch(tag):
+            self.pieces.append("\n")
+
     def handle_endtag(self, tag: str) -> None:
         if tag in self._silent:
             while self._silent.pop() != tag:
