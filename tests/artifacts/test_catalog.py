@@ -194,7 +194,7 @@ def test_a_file_name_that_is_no_safe_key_or_the_catalogs_own_is_refused(name: st
 
 def test_facts_that_json_cannot_hold_are_refused_by_name_before_anything_is_written() -> None:
     store = MemoryStore()
-    with pytest.raises(InputError, match="facts.mean"):
+    with pytest.raises(InputError, match=r"facts\.mean"):
         ArtifactCatalog(store).write(
             ANSWERS, data_version="v1", code_version="1", created_at=NOON, files={"a.json": b"1"}, facts={"mean": float("nan")}
         )
