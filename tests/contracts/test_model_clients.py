@@ -16,7 +16,8 @@ from evalplatform.adapters.models.recorded import RecordedClient, RecordingClien
 from evalplatform.adapters.models.scripted import ScriptedClient
 from evalplatform.kernel.errors import CallError, FatalCallError, InputError, RetryableCallError, UnusableReplyError
 from evalplatform.ports.model_client import Message, ModelClient, ModelReply, ModelRequest
-from tests.support.model_stub import ModelStub, derived_reply, running_stub
+from tests.support.model_stub import ModelStub, running_stub
+from tests.support.model_stub_replies import derived_reply
 
 KEY = "sk-test-0123456789abcdefghijklmnop"
 CONCURRENT = 64

@@ -17,8 +17,6 @@ whatever the model.
 import argparse
 import asyncio
 import hashlib
-import json
-import re
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -28,9 +26,15 @@ from dataclasses import dataclass, field
 import orjson
 from aiohttp import web
 
-JUDGE_DIMENSIONS = ("correctness", "completeness", "specificity", "code_quality", "actionability")
-
-Settings = dict[str, str]
+from tests.support.model_stub_replies import (
+    Json,
+    Settings,
+    completion_body,
+    completion_events,
+    derived_reply,
+    message_body,
+    message_events,
+)
 
 
 @dataclass
@@ -73,11 +77,11 @@ class ModelStub:
     def requests(self) -> int:
         return sum(seen.count for seen in self.seen.values())
 
-    def bodies(self) -> list[dict[str, object]]:
+    def bodies(self) -> list[Json]:
         """The distinct bodies, in the order first seen."""
         return [orjson.loads(seen.body) for seen in self.seen.values()]
 
-    def stats(self) -> dict[str, object]:
+    def stats(self) -> Json:
         return {
             "requests": self.requests,
             "most_in_flight": self.most_in_flight,
@@ -91,7 +95,7 @@ class Asked:
 
     stub: ModelStub
     http: web.Request
-    body: dict[str, object]
+    body: Json
     settings: Settings
 
     @property
@@ -115,16 +119,6 @@ def behaviour(name: str) -> Callable[[Behaviour], Behaviour]:
         return function
 
     return remember
-
-
-def derived_reply(prompt: str) -> str:
-    """The reply to a prompt: the same every time, another for another prompt; scores in JSON when it names a judge's five dimensions."""
-    digest = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).digest()
-    if not all(name in prompt for name in JUDGE_DIMENSIONS):
-        return f"Reply {digest.hex()[:8]}: " + " ".join(prompt.split()[-12:])
-    names = (*JUDGE_DIMENSIONS, "factual_grounding") if "factual_grounding" in prompt else JUDGE_DIMENSIONS
-    scores = {name: byte % 101 for name, byte in zip(names, digest, strict=False)}
-    return json.dumps({**scores, "aggregate": round(sum(scores.values()) / len(scores), 1)})
 
 
 @behaviour("reply")
@@ -217,36 +211,10 @@ async def redirect(asked: Asked) -> web.StreamResponse:
     raise web.HTTPTemporaryRedirect(asked.http.path)
 
 
-def completion(asked: Asked, text: str) -> dict[str, object]:
+def completion(asked: Asked, text: str) -> Json:
     """The body of an unstreamed reply, in the API that was asked."""
-    prompt_tokens = int(asked.settings.get("prompt_tokens", len(asked.prompt.split())))
-    completion_tokens = int(asked.settings.get("completion_tokens", len(text.split())))
-    cached, reasoning = int(asked.settings.get("cached_tokens", 0)), int(asked.settings.get("reasoning_tokens", 0))
-    if asked.anthropic:
-        usage = {"input_tokens": prompt_tokens - cached, "cache_read_input_tokens": cached, "output_tokens": completion_tokens}
-        return {
-            "id": "msg_stub",
-            "type": "message",
-            "role": "assistant",
-            "model": f"{_plain_model(asked)}-returned",
-            "content": [{"type": "text", "text": text}],
-            "stop_reason": asked.settings.get("finish", "end_turn"),
-            "usage": usage,
-        }
-    return {
-        "id": "chatcmpl-stub",
-        "object": "chat.completion",
-        "created": 1_767_225_600,
-        "model": f"{_plain_model(asked)}-returned",
-        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": asked.settings.get("finish", "stop")}],
-        "usage": {
-            "prompt_tokens": prompt_tokens,
-            "completion_tokens": completion_tokens,
-            "total_tokens": prompt_tokens + completion_tokens,
-            "prompt_tokens_details": {"cached_tokens": cached},
-            "completion_tokens_details": {"reasoning_tokens": reasoning},
-        },
-    }
+    whole = message_body if asked.anthropic else completion_body
+    return whole(_plain_model(asked), text, prompt=asked.prompt, settings=asked.settings)
 
 
 def _plain_model(asked: Asked) -> str:
@@ -276,25 +244,12 @@ async def _event_stream(asked: Asked) -> web.StreamResponse:
 
 def _events(asked: Asked, text: str) -> list[bytes]:
     whole = completion(asked, text)
-    pieces = re.findall(r"\S+\s*|\s+", text)
     if asked.anthropic:
-        usage = whole["usage"]
-        events: list[object] = [{"type": "message_start", "message": {**whole, "content": [], "usage": {**usage, "output_tokens": 1}}}]
-        events += [{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}} for piece in pieces]
-        events.append(
-            {"type": "message_delta", "delta": {"stop_reason": whole["stop_reason"]}, "usage": {"output_tokens": usage["output_tokens"]}}
-        )
-        events.append({"type": "message_stop"})
-        return [b"event: " + event["type"].encode() + b"\ndata: " + orjson.dumps(event) + b"\n\n" for event in events]
-    base = {"id": whole["id"], "object": "chat.completion.chunk", "created": whole["created"], "model": whole["model"]}
-    events = [{**base, "choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
-    events.append({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": whole["choices"][0]["finish_reason"]}]})
-    if (asked.body.get("stream_options") or {}).get("include_usage"):
-        events.append({**base, "choices": [], "usage": whole["usage"]})
-    return [b"data: " + orjson.dumps(event) + b"\r\n\r\n" for event in events] + [b"data: [DONE]\n\n"]
+        return message_events(whole, text)
+    return completion_events(whole, text, with_usage=bool((asked.body.get("stream_options") or {}).get("include_usage")))
 
 
-def _json(asked: Asked, whole: dict[str, object]) -> web.Response:
+def _json(asked: Asked, whole: Json) -> web.Response:
     return web.Response(body=orjson.dumps(whole), content_type="application/json")
 
 

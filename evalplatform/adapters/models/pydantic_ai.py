@@ -13,7 +13,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from evalplatform.adapters.models.endpoint import ModelEndpoint, checked_base_url, required_key
-from evalplatform.adapters.models.pydantic_ai_errors import filtered, typed_error
+from evalplatform.adapters.models.pydantic_ai_errors import filtered, lacks_credentials, typed_error
 from evalplatform.kernel.errors import CallError, FatalCallError, InputError, MissingSecretError
 from evalplatform.kernel.usage import Usage
 from evalplatform.ports.clock import Clock
@@ -201,9 +201,13 @@ def _opened_provider(endpoint: ModelEndpoint, key: str | None) -> Provider[Any]:
             f"{endpoint.provider!r} needs a package that is not installed: pip install '{package}'.", field="provider"
         ) from error
     except UserError as error:  # pydantic-ai's word for a missing key; it names the variable
-        raise MissingSecretError(error.message.split(". ")[0] + ".", field="key_env") from error
+        raise MissingSecretError(error.message.split(". ")[0].rstrip(".") + ".", field="key_env") from error
     except TypeError as error:
         raise InputError(f"the provider {endpoint.provider!r} takes no key_env or no base_url of its own; remove it.") from error
+    except Exception as error:
+        if lacks_credentials(error):
+            raise MissingSecretError(f"{endpoint.provider!r} found no credentials: {error}", field="provider") from error
+        raise
 
 
 def _bedrock_provider(endpoint: ModelEndpoint) -> Provider[Any]:

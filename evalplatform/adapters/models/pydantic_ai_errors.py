@@ -30,12 +30,23 @@ def filtered(error: Exception) -> bool:
     return isinstance(error, theirs.ContentFilterError)
 
 
+def lacks_credentials(error: Exception) -> bool:
+    """Say whether a cloud's own library found no credentials or could not renew them; pydantic-ai passes these errors on as they are.
+
+    They are known by module and name, so that neither library is imported where it is not used.
+    """
+    module, name = type(error).__module__, type(error).__name__
+    return module.startswith("google.auth") or (module.startswith("botocore") and ("Credential" in name or "Token" in name))
+
+
 def typed_error(error: Exception, *, who: str, key: str | None) -> CallError | None:
     """Return our error for one of pydantic-ai's; None for one that is neither theirs nor known, which is a defect to be seen.
 
     An IndexError is how some of its models report a reply without choices.
     """
     message = f"{who}: {clip(' '.join(without_secret(_said(error), key).split()), SERVER_TEXT_LIMIT_CHARS)}"
+    if lacks_credentials(error):
+        return FatalCallError("auth", message)
     status = error.status_code if isinstance(error, theirs.ModelHTTPError) else None
     for kind, reason in _FATAL:
         if isinstance(error, kind):

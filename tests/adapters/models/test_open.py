@@ -117,6 +117,15 @@ def test_bedrock_needs_a_region_and_reads_its_own_keys(monkeypatch: pytest.Monke
         open_model_client(ModelEndpoint(provider="bedrock", key_env="TEAM_KEY"))
 
 
+def test_google_cloud_without_credentials_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    monkeypatch.setenv("CLOUDSDK_CONFIG", "/nonexistent")
+    with pytest.raises(MissingSecretError, match="found no credentials"):
+        open_model_client(ModelEndpoint(provider="google-cloud"))
+
+
 def test_every_provider_that_goes_through_pydantic_ai_is_one_it_knows() -> None:
     from pydantic_ai.providers import infer_provider_class
 

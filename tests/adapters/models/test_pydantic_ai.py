@@ -242,6 +242,19 @@ def test_other_providers_make_exactly_one_attempt_too(stub: ModelStub, provider:
     assert KEY not in str(caught.value)
 
 
+def test_bedrock_without_credentials_is_an_auth_failure(stub: ModelStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_BEARER_TOKEN_BEDROCK", "AWS_PROFILE"):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in (("AWS_DEFAULT_REGION", "eu-west-1"), ("AWS_EC2_METADATA_DISABLED", "true")):
+        monkeypatch.setenv(variable, value)
+    for variable in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(variable, "/nonexistent")
+    client = open_model_client(ModelEndpoint(provider="bedrock", base_url=stub.root_url))
+    with pytest.raises(FatalCallError) as caught:
+        asyncio.run(client.complete(request("amazon.nova-lite-v1:0")))
+    assert caught.value.reason == "auth"
+
+
 def test_a_provider_that_takes_no_address_of_its_own_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEAM_KEY", KEY)
     with pytest.raises(InputError, match="azure"):
