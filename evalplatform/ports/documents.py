@@ -6,7 +6,7 @@ from evalplatform.kernel.values import Value
 
 
 class Chunk(Value):
-    """A piece of documentation. `relevance` is in [0, 1], as first scored by its source."""
+    """A piece of documentation. `relevance` is in [0, 1], as last scored: by its source, or by the reranker after it."""
 
     source: str
     text: str

@@ -8,7 +8,7 @@ from evalplatform.ports.documents import Chunk
 RERANKER = "lexical-v1"
 KEPT_CHUNKS = 3
 
-_LONG_TOKEN = re.compile(r"\w{3,}")
+_LONG_TOKEN = re.compile(r"\b[^\W\d]\w{2,}")
 _CODE_LIKE = re.compile(r"\b(?:class|function|namespace|template)\b|\bstd::", re.IGNORECASE)
 
 
@@ -26,16 +26,17 @@ def rerank(question: str, chunks: Sequence[Chunk], *, threshold: float) -> tuple
 def rerank_score(question: str, text: str) -> float:
     """Return how well a text suits a question, in [0, 1].
 
-    0.6 times the share of the question's distinct words of three or more characters that the text holds as words, plus 0.2 times the length
-    score, plus 0.2 if both hold a code-like word (class, function, namespace, template, a `std::` name). A question without such words
-    scores 0.
+    0.6 times the share of the question's distinct words that the text holds as words (three or more characters, no digit first), plus 0.2
+    times the length score, plus 0.2 if both hold a code-like word (class, function, namespace, template, a `std::` name). A question
+    without such words scores 0.
 
     Example:
         >>> round(rerank_score("alpha beta", "alpha"), 2)
         0.32
 
     References:
-        Weights and word list are those of arms.v1's producers, so that scores of either agree (treatment-arms spec, section 3).
+        Weights, words and word list are those of other arms.v1 producers, so that scores agree; letters of every script count here, not
+        ASCII ones alone (treatment-arms spec, section 3).
     """
     wanted = set(_LONG_TOKEN.findall(question.lower()))
     if not wanted:

@@ -20,6 +20,9 @@ from evalplatform.retrieval.rerank import KEPT_CHUNKS, length_score, rerank, rer
         ("zzz class", "yyy std::sort", 0.22),
         ("zzz classes", "yyy subclass", 0.02),
         ("a b", "abc a b", 0.0),
+        ("100 alpha", "alpha 1alpha", 0.62),
+        ("1alpha beta", "alpha", 0.02),
+        ("élan vital", "élan", 0.32),
         ("", "abc", 0.0),
     ],
 )
