@@ -1,1 +1,208 @@
-"""Opens a project into ports: the only place that picks adapters."""
+"""Opens a project into ports: the only place that picks adapters.
+
+Everything is opened on first use, so that a command that needs no ledger opens none.
+"""
+
+import asyncio
+import os
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.request import url2pathname
+from weakref import WeakKeyDictionary
+
+from evalplatform.adapters.clock import SystemClock
+from evalplatform.adapters.stores.open import open_store
+from evalplatform.artifacts.catalog import ArtifactCatalog, file_key
+from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.calls.breaker import CircuitBreaker
+from evalplatform.calls.budget import Budget
+from evalplatform.calls.desk import CallDesk, Endpoint
+from evalplatform.calls.limiter import EndpointLimiter
+from evalplatform.calls.progress import OnProgress, Progress
+from evalplatform.ports.clock import Clock
+from evalplatform.ports.documents import DocumentSource
+from evalplatform.ports.ledger import Ledger
+from evalplatform.ports.object_store import ObjectStore
+from evalplatform.project.load import Project
+from evalplatform.project.schema import EndpointSettings, SuiteSettings
+from evalplatform.stages.context import SuiteContext
+
+if TYPE_CHECKING:
+    from evalplatform.adapters.models.endpoint import ModelEndpoint
+
+SQLITE_PREFIX = "sqlite:///"
+FILE_PREFIX = "file://"
+
+
+def no_progress(progress: Progress) -> None:
+    """Show nothing."""
+
+
+def new_run_id(clock: Clock) -> str:
+    """Return a run id that sorts by time and no other process makes."""
+    return f"r-{clock.now():%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
+
+
+@dataclass
+class OpenedProject:
+    """A project with its ports. Use it as a context manager, or call `close` when done."""
+
+    project: Project
+    clock: Clock = field(default_factory=SystemClock)
+    _endpoints: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, tuple[Endpoint, int]]]" = field(default_factory=WeakKeyDictionary)
+
+    @cached_property
+    def store(self) -> ObjectStore:
+        """The project's object store."""
+        return open_store(self._located(self.project.settings.storage))
+
+    @cached_property
+    def catalog(self) -> ArtifactCatalog:
+        """The project's artifacts."""
+        return ArtifactCatalog(self.store)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """The project's call ledger; its database is made or migrated on first use."""
+        from evalplatform.adapters.ledger.open import open_ledger
+
+        url = self.project.settings.database
+        if url.startswith(SQLITE_PREFIX):
+            path = self._rooted(url.removeprefix(SQLITE_PREFIX))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            url = f"{SQLITE_PREFIX}{path}"
+        return open_ledger(url, project=self.project.settings.project)
+
+    def suite_context(
+        self,
+        suite_id: str,
+        *,
+        run_id: str | None = None,
+        suite: SuiteSettings | None = None,
+        max_cost_usd: float | None = None,
+        on_progress: OnProgress = no_progress,
+        library_id: str | None = None,
+    ) -> SuiteContext:
+        """Return what the stages of a suite need.
+
+        Args:
+            suite_id: a suite of the project file, or any key when `suite` is given.
+            run_id: groups the run's calls and spend; a new one where None.
+            suite: settings that are in no project file, such as those made up from flags.
+            max_cost_usd: the run's spend cap; the project file's where None.
+            on_progress: told of progress.
+            library_id: overrides the product's library id at Context7.
+
+        Raises:
+            UnknownNameError: no such suite.
+        """
+        settings = suite if suite is not None else self.project.suite(suite_id)
+        run = run_id or new_run_id(self.clock)
+        cap_usd = max_cost_usd if max_cost_usd is not None else self.project.max_cost_usd(suite_id)
+        return SuiteContext(
+            project=self.project,
+            suite_id=suite_id,
+            suite=settings,
+            catalog=self.catalog,
+            clock=self.clock,
+            run_id=run,
+            open_desk=partial(self.open_desk, run_id=run, cap_usd=cap_usd),
+            open_document_source=self._open_document_source,
+            on_progress=on_progress,
+            library_id=library_id,
+        )
+
+    @asynccontextmanager
+    async def open_desk(self, endpoint_id: str, *, run_id: str, cap_usd: float | None = None) -> AsyncIterator[CallDesk]:
+        """Open the call desk of an endpoint for one run; its connections are shared by all desks of the event loop."""
+        settings = self.project.endpoint(endpoint_id)
+        async with self._shared_endpoint(endpoint_id, settings) as endpoint:
+            budget = None if cap_usd is None else Budget(cap_usd, run_id=run_id, ledger=self.ledger, prices=endpoint.prices)
+            yield CallDesk(
+                endpoint=endpoint,
+                ledger=self.ledger,
+                clock=self.clock,
+                project=self.project.settings.project,
+                run_id=run_id,
+                budget=budget,
+                retry=settings.retry,
+            )
+
+    def shown_path(self, manifest: ArtifactManifest, file: str) -> str:
+        """Return where a person finds a file of an artifact: its path in a local store, else the command that fetches it."""
+        if self.store.url.startswith(FILE_PREFIX):
+            return os.path.relpath(Path(url2pathname(self.store.url.removeprefix(FILE_PREFIX))) / file_key(manifest, file))
+        artifact = manifest.artifact
+        return f"evalplatform assets download --suite {artifact.suite} --asset {artifact.asset} --partition {artifact.partition}"
+
+    def close(self) -> None:
+        """Write what is queued and close the ledger, where one was opened."""
+        ledger = self.__dict__.pop("ledger", None)
+        if ledger is not None:
+            asyncio.run(ledger.aclose())
+
+    def __enter__(self) -> "OpenedProject":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @asynccontextmanager
+    async def _shared_endpoint(self, endpoint_id: str, settings: EndpointSettings) -> AsyncIterator[Endpoint]:
+        # Connections, semaphores and timers belong to one event loop, so that is what endpoints are shared by.
+        of_loop = self._endpoints.setdefault(asyncio.get_running_loop(), {})
+        endpoint, users = of_loop.get(endpoint_id) or (self._opened_endpoint(settings), 0)
+        of_loop[endpoint_id] = (endpoint, users + 1)
+        try:
+            yield endpoint
+        finally:
+            endpoint, users = of_loop.pop(endpoint_id)
+            if users > 1:
+                of_loop[endpoint_id] = (endpoint, users - 1)
+            else:
+                await endpoint.client.aclose()
+
+    def _opened_endpoint(self, settings: EndpointSettings) -> Endpoint:
+        from evalplatform.adapters.models.open import open_model_client
+        from evalplatform.adapters.models.prices import EndpointPrices
+
+        declared = model_endpoint(settings)
+        return Endpoint(
+            client=open_model_client(declared, clock=self.clock),
+            limiter=EndpointLimiter(settings.limits, clock=self.clock),
+            breaker=CircuitBreaker(),
+            prices=EndpointPrices(provider=settings.provider, overrides=declared.prices),
+        )
+
+    def _open_document_source(self, spec: str) -> DocumentSource:
+        from evalplatform.adapters.documents.open import open_document_source
+
+        return open_document_source(spec, base_folder=self.project.root)
+
+    def _located(self, url: str) -> str:
+        """Return a storage URL with a relative folder placed beside the project file."""
+        return url if "://" in url or url.startswith("memory:") else str(self._rooted(url))
+
+    def _rooted(self, path: str) -> Path:
+        return (self.project.root / Path(path).expanduser()).resolve()
+
+
+def model_endpoint(settings: EndpointSettings) -> "ModelEndpoint":
+    """Return an endpoint of the project file as the model adapters take it."""
+    from evalplatform.adapters.models.endpoint import ModelEndpoint
+    from evalplatform.adapters.models.prices import TokenPrices
+
+    return ModelEndpoint(
+        provider=settings.provider,
+        base_url=settings.base_url,
+        key_env=settings.key_env,
+        stream=settings.stream,
+        timeout_seconds=settings.timeout_seconds,
+        max_connections=max(16, settings.limits.max_concurrent),
+        prices=None if settings.prices is None else TokenPrices(**settings.prices.model_dump()),
+    )

@@ -27,4 +27,13 @@ def answer_messages(question: str, *, context: str, system_prompt: str | None) -
 
 def joined_context(config: AgentConfig) -> str:
     """Return a treatment's contexts as one text: joined with a ruled line and cut at 15,000 characters (treatment-arms spec, 3)."""
-    return CHUNK_SEPARATOR.join(text for text in config.contexts if text)[:CONTEXT_LIMIT_CHARS]
+    return _whole_context(config)[:CONTEXT_LIMIT_CHARS]
+
+
+def context_chars(config: AgentConfig) -> int:
+    """Return how long a treatment's contexts are before the cut; above 15,000, the model was not sent all of them."""
+    return len(_whole_context(config))
+
+
+def _whole_context(config: AgentConfig) -> str:
+    return CHUNK_SEPARATOR.join(text for text in config.contexts if text)

@@ -11,7 +11,10 @@ AnswerState = Literal["answered", "no_answer", "failed"]
 
 
 class ContextChunk(Value):
-    """A retrieved chunk as the record keeps it: at most 200 characters and an ellipsis. A file of another tool may not say its relevance."""
+    """A retrieved chunk as the record keeps it: at most 200 characters and an ellipsis.
+
+    A file of another tool may not say its relevance.
+    """
 
     source: str
     snippet: str

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evalplatform.answering.prompts import answer_messages, joined_context
+from pydantic import JsonValue
+
+from evalplatform.answering.prompts import CONTEXT_LIMIT_CHARS, answer_messages, context_chars, joined_context
 from evalplatform.answering.records import ArmAnswer, CallTiming, ContextChunk
 from evalplatform.arms.treatment import AgentConfig, Treatment
 from evalplatform.calls.ask import Asker, CallOutcome
@@ -38,7 +40,8 @@ class AnswerSheet:
     """What answering a cell left behind.
 
     `answers` and `timings` stand in the order question, arm, draw. `texts` maps digests to what was sent and what judges may see
-    (contexts, system prompts, materials), one copy each. `stopped` says why the run ended early, or is None; questions not asked then stand as failed rows, `not_asked: <reason>`.
+    (contexts, system prompts, materials), one copy each. `stopped` says why the run ended early, or is None; questions not asked then
+    stand as failed rows, `not_asked: <reason>`.
     """
 
     answers: tuple[ArmAnswer, ...]
@@ -95,7 +98,7 @@ class _CellRun:
                 ContextChunk(source=chunk.source, snippet=clip(chunk.text, SNIPPET_LIMIT_CHARS), relevance_score=chunk.relevance)
                 for chunk in config.chunks
             ),
-            metadata=config.metadata,
+            metadata=_with_cut_recorded(config),
         )
         rows = []
         for draw in range(self.plan.draws):
@@ -183,6 +186,14 @@ async def answer_cell(
         texts=run.texts,
         stopped=run.stopped,
     )
+
+
+def _with_cut_recorded(config: AgentConfig) -> dict[str, JsonValue]:
+    """Return the treatment's metadata, with the sizes of a context that was cut; an uncut one adds nothing."""
+    source_chars = context_chars(config)
+    if source_chars <= CONTEXT_LIMIT_CHARS:
+        return config.metadata
+    return {**config.metadata, "context_truncated": True, "context_chars": CONTEXT_LIMIT_CHARS, "context_chars_source": source_chars}
 
 
 def _no_answer_reason(reply: ModelReply) -> str | None:

@@ -72,7 +72,7 @@ class ArmDeclaration(Value):
 class SuiteSettings(Value):
     """An evaluation: which questions, which arms, answered by which cells, graded by which judges."""
 
-    product: Id
+    product: Text
     questions: Text
     arms: tuple[ArmDeclaration | Text, ...] = Field(min_length=1)
     baseline_arm: Text = "baseline"
@@ -102,6 +102,6 @@ class ProjectFile(Value):
     endpoints: dict[Id, EndpointSettings] = Field(default_factory=dict)
     cells: dict[Id, CellSettings] = Field(default_factory=dict)
     judges: dict[Id, JudgeDeclaration] = Field(default_factory=dict)
-    products: dict[Id, ProductSettings] = Field(default_factory=dict)
+    products: dict[Text, ProductSettings] = Field(default_factory=dict)
     suites: dict[Id, SuiteSettings] = Field(default_factory=dict)
     budgets: dict[Id, BudgetSettings] = Field(default_factory=dict)

@@ -1,0 +1,159 @@
+"""`evalplatform arms`: the main job without Dagster."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalplatform.kernel.text import plural
+
+if TYPE_CHECKING:
+    from evalplatform.cli.run_request import RunRequest
+    from evalplatform.stages.facts import ReportFacts
+    from evalplatform.stages.pipeline import CellRun
+    from evalplatform.wiring import OpenedProject
+
+app = typer.Typer(help="Run treatment arms over a question set.", no_args_is_help=True)
+
+RESULTS_FOLDER = Path("results/arms")
+LEAST_COVERAGE_RATE = 0.95  # treatment-arms spec, 16: under it the comparison could not be answered
+
+
+@app.command("run")
+def run(
+    suite: Annotated[str | None, typer.Option(help="Suite of the project file; flags below override it.")] = None,
+    cell: Annotated[str | None, typer.Option(help="Cell of the project file.")] = None,
+    product: Annotated[str | None, typer.Option(help="What the questions are about.")] = None,
+    questions: Annotated[Path | None, typer.Option(help="Question set: JSON, JSON Lines or CSV.")] = None,
+    arms: Annotated[str | None, typer.Option(help="Comma list of arm specs, such as baseline,docs:local:docs.")] = None,
+    arm: Annotated[list[str] | None, typer.Option(help="One arm, SPEC or NAME=SPEC; repeat it.")] = None,
+    baseline_arm: Annotated[str | None, typer.Option(help="The arm that deltas are taken from [default: baseline].")] = None,
+    model: Annotated[str | None, typer.Option(help="Answering model.")] = None,
+    provider: Annotated[str | None, typer.Option(help="Endpoint id of the project file, or a provider's name.")] = None,
+    harness: Annotated[str | None, typer.Option(help="Label of the harness [default: arms-runner].")] = None,
+    context7_id: Annotated[str | None, typer.Option(help="Library id at Context7, for docs arms.")] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, help="Chunks a docs arm retrieves [default: 5].")] = None,
+    rerank_threshold: Annotated[float | None, typer.Option(min=0, max=1, help="Least rerank score of a kept chunk [default: 0.3].")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Most tokens of an answer.")] = None,
+    temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature of answers.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of draw 0; draw d sends seed + d.")] = None,
+    draws: Annotated[int | None, typer.Option(min=1, help="Samples of each answer [default: 1].")] = None,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="Calls in flight at once.")] = None,
+    max_cost_usd: Annotated[float | None, typer.Option(min=0, help="Stop before the call that could pass this.")] = None,
+    judge: Annotated[bool, typer.Option("--judge", help="Grade the answers too.")] = False,
+    judge_model: Annotated[str | None, typer.Option(help="Judging model.")] = None,
+    judge_provider: Annotated[str | None, typer.Option(help="Endpoint id or provider of the judge [default: --provider].")] = None,
+    judge_temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature of the judge.")] = None,
+    grounded_from_topics: Annotated[bool, typer.Option("--grounded-from-topics", help="Ground the judge on expected_topics.")] = False,
+    out_json: Annotated[Path | None, typer.Option(help="arms.v1 file [default: results/arms/<product>.json].")] = None,
+    out_md: Annotated[Path | None, typer.Option(help="Markdown report [default: results/arms/<product>.md].")] = None,
+    project: Annotated[Path | None, typer.Option(help="Project file or its folder [default: found upward].")] = None,
+    json_result: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> int:
+    """Answer a question set under every arm, grade it with --judge, and write arms.v1 and a Markdown report.
+
+    What is stored is not asked again: a second run makes no call. Exit code 2 when under 95% of the questions were scored in every arm.
+    """
+    from evalplatform.cli.console import found_project, shown_progress
+    from evalplatform.cli.run_request import ArmsRunFlags, run_request
+    from evalplatform.stages.pipeline import run_cell
+    from evalplatform.wiring import OpenedProject
+
+    flags = ArmsRunFlags(
+        suite=suite,
+        cell=cell,
+        product=product,
+        questions=questions,
+        arms=arms,
+        arm=tuple(arm or ()),
+        baseline_arm=baseline_arm,
+        model=model,
+        provider=provider,
+        harness=harness,
+        max_tokens=max_tokens,
+        temperature=temperature,
+        seed=seed,
+        draws=draws,
+        top_k=top_k,
+        rerank_threshold=rerank_threshold,
+        concurrency=concurrency,
+        judge=judge,
+        judge_model=judge_model,
+        judge_provider=judge_provider,
+        judge_temperature=judge_temperature,
+        grounded_from_topics=grounded_from_topics,
+    )
+    request = run_request(flags, found_project(project), working_folder=Path.cwd())
+    with OpenedProject(request.project) as opened, shown_progress() as on_progress:
+        context = opened.suite_context(
+            request.suite_id, suite=request.suite, max_cost_usd=max_cost_usd, on_progress=on_progress, library_id=context7_id
+        )
+        done = run_cell(context, request.cell, request.judge)
+        written = _written(opened, request, done, out_json=out_json, out_md=out_md)
+    return _told(request, done, written, as_json=json_result)
+
+
+def _written(opened: "OpenedProject", request: "RunRequest", done: "CellRun", *, out_json: Path | None, out_md: Path | None) -> list[Path]:
+    """Write the report's files where the user asked for them, and return their paths."""
+    from evalplatform.cli.files import write_if_changed
+    from evalplatform.stages.arms_report import MARKDOWN_FILE, json_file
+
+    name = request.suite.product
+    json_path = out_json or RESULTS_FOLDER / f"{name}.json"
+    paths = {}
+    for draw in range(request.suite.draws):
+        path = json_path if request.suite.draws == 1 else json_path.with_suffix(f".d{draw}.json")
+        paths[path] = json_file(draw, draws=request.suite.draws)
+    paths[out_md or RESULTS_FOLDER / f"{name}.md"] = MARKDOWN_FILE
+    for path, file in paths.items():
+        write_if_changed(path, opened.catalog.read(done.report, file))
+    return list(paths)
+
+
+def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_json: bool) -> int:
+    """Print what was done and return the exit code."""
+    from evalplatform.cli.console import say
+    from evalplatform.cli.results import counts_words, result_lines
+    from evalplatform.stages.facts import report_facts
+
+    facts = report_facts(done.report)
+    counts = done.counts
+    if as_json:
+        import orjson
+
+        result = {
+            "suite": request.suite_id,
+            "cell": request.cell.key,
+            "judge": None if request.judge is None else request.judge.key,
+            "data_version": done.report.data_version,
+            "unchanged": done.unchanged,
+            "calls": orjson.loads(counts.model_dump_json()),
+            "result": [row.model_dump() for row in facts.result],
+            "coverage_rate": facts.coverage_rate,
+            "truncated": done.truncated_message,
+            "files": [os.fspath(path) for path in written],
+        }
+        typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
+    else:
+        for line in result_lines(facts.result):
+            typer.echo(line)
+        for path in written:
+            say(f"wrote {path}")
+        say(f"nothing changed since the last run: {plural(0, 'model call')}" if done.unchanged else counts_words(counts))
+    return _exit_code(done, facts)
+
+
+def _exit_code(done: "CellRun", facts: "ReportFacts") -> int:
+    from evalplatform.cli.console import say
+
+    if done.truncated_message is not None:
+        say(f"error: the run is truncated. {done.truncated_message}")
+        return 2
+    if not facts.complete:
+        say("error: some answers or judgements failed; the report counts them. A rerun asks only those.")
+        return 2
+    if facts.coverage_rate is not None and facts.coverage_rate < LEAST_COVERAGE_RATE:
+        say(f"error: {facts.coverage_rate:.1%} of the questions were scored in both arms of a comparison; 95% are needed.")
+        return 2
+    return 0

@@ -1,0 +1,89 @@
+"""`evalplatform assets`: list what is stored, and fetch any file of it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from evalplatform.artifacts.records import ArtifactManifest
+    from evalplatform.wiring import OpenedProject
+
+app = typer.Typer(help="List and download stored artifacts.", no_args_is_help=True)
+
+SuiteOption = Annotated[str | None, typer.Option(help="Only this suite.")]
+AssetOption = Annotated[str | None, typer.Option(help="Only this asset, such as arms_report.")]
+PartitionOption = Annotated[str | None, typer.Option(help="Only this partition: a cell key, or CELL/JUDGE.")]
+ProjectOption = Annotated[Path | None, typer.Option(help="Project file or its folder [default: found upward].")]
+
+
+@app.command("list")
+def list_assets(
+    suite: SuiteOption = None,
+    asset: AssetOption = None,
+    partition: PartitionOption = None,
+    project: ProjectOption = None,
+    json_result: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> int:
+    """List the current version of every artifact, with its files. Exit code 1 when there is none."""
+    import orjson
+
+    from evalplatform.cli.console import required_project
+    from evalplatform.wiring import OpenedProject
+
+    with OpenedProject(required_project(project)) as opened:
+        manifests = _current(opened, suite, asset, partition)
+    if json_result:
+        rows = [orjson.loads(manifest.model_dump_json()) for manifest in manifests]
+        typer.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
+    else:
+        for manifest in manifests:
+            typer.echo(f"{manifest.artifact.path}  version {manifest.data_version}  {manifest.created_at:%Y-%m-%d %H:%M} UTC")
+            for name, file in sorted(manifest.files.items()):
+                typer.echo(f"    {name}  {file.size_bytes:,} bytes  {file.media_type}")
+    return 0 if manifests else 1
+
+
+@app.command("download")
+def download(
+    suite: SuiteOption = None,
+    asset: AssetOption = None,
+    partition: PartitionOption = None,
+    file: Annotated[str | None, typer.Option(help="Only the file of this name.")] = None,
+    format: Annotated[str | None, typer.Option(help="Only files that end so: json, md, html, csv, parquet.")] = None,  # noqa: A002
+    version: Annotated[str | None, typer.Option(help="This data version instead of the current one.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write below.")] = Path("downloads"),
+    project: ProjectOption = None,
+) -> int:
+    """Fetch files of stored artifacts, each checked against its digest, to OUT/<suite>/<asset>/<partition>/. Exit code 1 when none fits."""
+    from evalplatform.cli.console import required_project, say
+    from evalplatform.cli.files import write_if_changed
+    from evalplatform.wiring import OpenedProject
+
+    written = 0
+    with OpenedProject(required_project(project)) as opened:
+        for manifest in _versions(opened, suite, asset, partition, version):
+            for name in sorted(manifest.files):
+                if file in (None, name) and (format is None or name.endswith(f".{format.lstrip('.')}")):
+                    path = out / manifest.artifact.path / name
+                    write_if_changed(path, opened.catalog.read(manifest, name))
+                    typer.echo(str(path))
+                    written += 1
+    if not written:
+        say("error: no stored file fits; `evalplatform assets list` shows what there is.")
+    return 0 if written else 1
+
+
+def _current(opened: "OpenedProject", suite: str | None, asset: str | None, partition: str | None) -> list["ArtifactManifest"]:
+    found = (artifact for artifact in opened.catalog.list(suite=suite, asset=asset) if partition in (None, artifact.partition))
+    return [manifest for artifact in found if (manifest := opened.catalog.current(artifact)) is not None]
+
+
+def _versions(
+    opened: "OpenedProject", suite: str | None, asset: str | None, partition: str | None, version: str | None
+) -> list["ArtifactManifest"]:
+    current = _current(opened, suite, asset, partition)
+    if version is None:
+        return current
+    named = (opened.catalog.version(manifest.artifact, version) for manifest in current)
+    return [manifest for manifest in named if manifest is not None]

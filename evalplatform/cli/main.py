@@ -1,0 +1,79 @@
+"""The `evalplatform` command: its tree, and what its exit codes mean.
+
+Exit codes, the same for every command: 0 yes or done, 1 the answer is no, 2 could not be answered (bad input, refusals, failures, and
+whatever nobody foresaw), 130 interrupted.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from evalplatform import __version__
+from evalplatform.cli import arms, assets, project
+from evalplatform.kernel.errors import EvalplatformError
+
+DONE = 0
+NO = 1
+NOT_ANSWERED = 2
+
+app = typer.Typer(
+    name="evalplatform",
+    help="Evaluate agents as data assets: answers, scores and deltas, each number with its uncertainty.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"evalplatform {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _evalplatform(
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    pass
+
+
+app.add_typer(arms.app, name="arms")
+app.add_typer(assets.app, name="assets")
+project.add_commands(app)
+
+
+def exit_code(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit code; errors are printed to standard error, as one message each."""
+    try:
+        result = typer.main.get_command(app).main(args=list(arguments), prog_name="evalplatform", standalone_mode=False)
+    except TyperException as error:
+        typer.echo(f"error: {error.format_message()}", err=True)
+        return NOT_ANSWERED
+    except EvalplatformError as error:
+        typer.echo(f"error: {error}", err=True)
+        return NOT_ANSWERED
+    except (typer.Abort, BrokenPipeError):
+        return NOT_ANSWERED
+    except Exception as error:
+        return _unforeseen(error)
+    return result if isinstance(result, int) else DONE
+
+
+def run() -> None:
+    """Run the command line of this process and exit."""
+    code = exit_code(sys.argv[1:])
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+def _unforeseen(error: Exception) -> int:
+    if os.environ.get("EVALPLATFORM_DEBUG"):
+        raise error
+    typer.echo(f"error: something unforeseen went wrong: {type(error).__name__}: {error}", err=True)
+    typer.echo("Set EVALPLATFORM_DEBUG=1 to see where; please report it.", err=True)
+    return NOT_ANSWERED

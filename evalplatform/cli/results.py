@@ -1,0 +1,71 @@
+"""Results as lines of text: the table of arms, and what calls were made."""
+
+from collections.abc import Iterator, Sequence
+
+from evalplatform.calls.counts import CallCounts
+from evalplatform.kernel.text import plural
+from evalplatform.reports.arms_view import ResultRow
+from evalplatform.stages.plan import SuitePlan
+
+COLUMNS = (
+    ("arm", "Arm"),
+    ("mean_points", "Points"),
+    ("mean_interval", "95% CI"),
+    ("scored", "Scored"),
+    ("delta_points", "Delta"),
+    ("delta_interval", "95% CI"),
+    ("p_adjusted", "p adj."),
+    ("verdict", "Verdict"),
+    ("cost_usd", "Cost (USD)"),
+)
+LEFT_ALIGNED = {"arm", "verdict"}
+
+
+def result_lines(rows: Sequence[ResultRow]) -> Iterator[str]:
+    """Yield a result table, one line an arm, columns aligned; nothing where there is no result."""
+    if not rows:
+        return
+    table = [[title for _, title in COLUMNS], *([str(getattr(row, name)) for name, _ in COLUMNS] for row in rows)]
+    widths = [max(len(line[column]) for line in table) for column in range(len(COLUMNS))]
+    for number, line in enumerate(table):
+        cells = (
+            text.ljust(width) if name in LEFT_ALIGNED else text.rjust(width)
+            for (name, _), text, width in zip(COLUMNS, line, widths, strict=True)
+        )
+        yield "  ".join(cells).rstrip()
+        if number == 0:
+            yield "  ".join("-" * width for width in widths)
+
+
+def counts_words(counts: CallCounts) -> str:
+    """Return what calls were made, and what they cost, as one line; an unknown cost is said to be unknown."""
+    parts = [plural(counts.paid, "model call")]
+    if counts.paid_usd is not None:
+        parts.append(f"${counts.paid_usd:,.4f} paid")
+    if counts.unpriced:
+        parts.append(f"{plural(counts.unpriced, 'call')} of unknown price")
+    parts.append(f"{counts.replayed:,} replayed from the ledger")
+    if counts.shared:
+        parts.append(f"{counts.shared:,} shared with an identical call")
+    if counts.failed:
+        parts.append(f"{counts.failed:,} failed")
+    return ", ".join(parts)
+
+
+def plan_lines(plan: SuitePlan) -> Iterator[str]:
+    """Yield a plan as lines: what each cell and judge would ask, what is finished, tokens, price."""
+    questions = plural(plan.questions, "question")
+    yield f"suite {plan.suite}: {questions}, {plural(len(plan.arms), 'arm')} ({', '.join(plan.arms)}), {plural(plan.draws, 'draw')}"
+    for warning in plan.warnings:
+        yield f"  warning: {warning}"
+    for title, stage in (("answers", plan.answers), ("scores", plan.judgements)):
+        for planned in stage:
+            left = planned.calls - planned.finished
+            price = "unknown price" if planned.price_usd is None else f"${planned.price_usd:,.4f}"
+            yield (
+                f"  {title} {planned.who}: {plural(planned.calls, 'call')}, {planned.finished:,} finished, {left:,} to ask; "
+                f"about {planned.prompt_tokens:,} prompt and at most {planned.completion_tokens_most:,} completion tokens, {price}"
+            )
+            if planned.unprepared:
+                yield f"    warning: retrieval failed for {plural(planned.unprepared, 'prompt')}"
+    yield "  total: unknown price" if plan.price_usd is None else f"  total: ${plan.price_usd:,.4f}"

@@ -1,0 +1,241 @@
+"""From the flags of `arms run` to a project, a suite, a cell and a judge.
+
+Flags win over the suite they name, and the suite over the defaults.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evalplatform.arms.grammar import ArmRequest, parse_arm_list, parse_arm_option
+from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.keys import slug
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.project.load import Project
+from evalplatform.project.schema import (
+    ArmDeclaration,
+    CellSettings,
+    EndpointSettings,
+    JudgeDeclaration,
+    ProductSettings,
+    ProjectFile,
+    SuiteSettings,
+)
+
+FLAGS_ID = "flags"
+DEFAULT_TOP_K = 5
+DEFAULT_RERANK_THRESHOLD = 0.3
+
+
+@dataclass(frozen=True)
+class ArmsRunFlags:
+    """What `arms run` was told; None and empty mean "not told"."""
+
+    suite: str | None = None
+    cell: str | None = None
+    product: str | None = None
+    questions: Path | None = None
+    arms: str | None = None
+    arm: Sequence[str] = ()
+    baseline_arm: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    harness: str | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    seed: int | None = None
+    draws: int | None = None
+    top_k: int | None = None
+    rerank_threshold: float | None = None
+    concurrency: int | None = None
+    judge: bool = False
+    judge_model: str | None = None
+    judge_provider: str | None = None
+    judge_temperature: float | None = None
+    grounded_from_topics: bool = False
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What is to be run. `suite_id` is the suite's own only where no flag changes what the suite asks."""
+
+    project: Project
+    suite_id: str
+    suite: SuiteSettings
+    cell: Cell
+    judge: JudgeCell | None
+
+
+def run_request(flags: ArmsRunFlags, project: Project | None, *, working_folder: Path) -> RunRequest:
+    """Return what the flags ask for.
+
+    Args:
+        flags: the flags.
+        project: the project around the working directory, or None; endpoints and products come from it.
+        working_folder: what paths in flags are relative to.
+
+    Raises:
+        InputError: a flag is missing, or makes no sense with the others.
+        UnknownNameError: a suite, cell, product, provider or judge that is not known.
+    """
+    base = project or Project(root=working_folder, settings=ProjectFile(version=1, project=slug(flags.product or "") or "arms-run"))
+    named = _named_suite(flags, base)
+    suite = _suite(flags, named[1] if named else None, base, working_folder)
+    settings = base.settings.model_copy(update=_with_flags(flags, suite, named[1] if named else None, base))
+    request_project = replace(base, settings=settings)
+    changed = named is None or suite.model_copy(update={"cells": named[1].cells, "judges": named[1].judges}) != named[1]
+    suite_id = f"{slug(suite.product)}.flags" if named is None else (f"{named[0]}.flags" if changed else named[0])
+    return RunRequest(
+        project=request_project,
+        suite_id=suite_id,
+        suite=suite,
+        cell=request_project.cell(suite.cells[0]),
+        judge=request_project.judge(suite.judges[0]) if suite.judges else None,
+    )
+
+
+def _named_suite(flags: ArmsRunFlags, project: Project) -> tuple[str, SuiteSettings] | None:
+    """Return the suite that `--suite` names, or the only suite of `--product` where its questions or arms are not given as flags."""
+    if flags.suite is not None:
+        return flags.suite, project.suite(flags.suite)
+    if flags.questions is not None and (flags.arms is not None or flags.arm):
+        return None
+    of_product = [(suite_id, suite) for suite_id, suite in project.settings.suites.items() if flags.product in (None, suite.product)]
+    if len(of_product) == 1:
+        return of_product[0]
+    if len(of_product) > 1:
+        raise InputError(
+            f"says which suite to run, since there are several ({', '.join(name for name, _ in of_product)}).", field="--suite"
+        )
+    return None
+
+
+def _suite(flags: ArmsRunFlags, named: SuiteSettings | None, project: Project, working_folder: Path) -> SuiteSettings:
+    product = flags.product or (named.product if named else None)
+    if product is None:
+        raise InputError("is needed: the product that the questions are about.", field="--product")
+    if flags.questions is None and named is None:
+        raise InputError("is needed: the question set's file.", field="--questions")
+    arms: tuple[ArmDeclaration | str, ...] = _arms(flags) or (named.arms if named else ())
+    if not arms:
+        raise InputError("is needed: a comma list of arm specs, such as baseline,docs:local:docs (or --arm once for each).", field="--arms")
+    questions = named.questions if named and flags.questions is None else str(working_folder / (flags.questions or ""))
+    return SuiteSettings(
+        product=product,
+        questions=questions,
+        arms=arms,
+        baseline_arm=flags.baseline_arm or (named.baseline_arm if named else "baseline"),
+        cells=(_cell_id(flags, named),),
+        judges=_judge_ids(flags, named),
+        draws=flags.draws or (named.draws if named else 1),
+        top_k=flags.top_k or (named.top_k if named else DEFAULT_TOP_K),
+        rerank_threshold=_first(flags.rerank_threshold, named.rerank_threshold if named else DEFAULT_RERANK_THRESHOLD),
+        correction=named.correction if named else "holm",
+        cluster_field=named.cluster_field if named else None,
+    )
+
+
+def _arms(flags: ArmsRunFlags) -> tuple[ArmDeclaration | str, ...]:
+    listed: tuple[ArmRequest, ...] = () if flags.arms is None else parse_arm_list(flags.arms)
+    requests = (*listed, *(parse_arm_option(text) for text in flags.arm))
+    return tuple(request.spec if request.name is None else ArmDeclaration(name=request.name, spec=request.spec) for request in requests)
+
+
+def _cell_flags(flags: ArmsRunFlags) -> bool:
+    told = (flags.model, flags.provider, flags.harness, flags.max_tokens, flags.temperature, flags.seed)
+    return any(value is not None for value in told)
+
+
+def _cell_id(flags: ArmsRunFlags, named: SuiteSettings | None) -> str:
+    if _cell_flags(flags) or named is None:
+        return FLAGS_ID
+    if flags.cell is not None:
+        return flags.cell
+    if len(named.cells) > 1:
+        raise InputError(f"says which cell to run, since the suite has several ({', '.join(named.cells)}).", field="--cell")
+    return named.cells[0]
+
+
+def _judge_ids(flags: ArmsRunFlags, named: SuiteSettings | None) -> tuple[str, ...]:
+    if not flags.judge:
+        told = [name for name in ("judge_model", "judge_provider", "judge_temperature") if getattr(flags, name) is not None]
+        if told:
+            raise InputError("changes nothing without --judge.", field=f"--{told[0].replace('_', '-')}")
+        return ()
+    if flags.judge_model is not None or named is None:
+        return (FLAGS_ID,)
+    if len(named.judges) != 1:
+        raise InputError(f"is needed, since the suite names {len(named.judges)} judges.", field="--judge-model")
+    return named.judges
+
+
+def _with_flags(flags: ArmsRunFlags, suite: SuiteSettings, named: SuiteSettings | None, project: Project) -> Mapping[str, object]:
+    """Return the project sections that the flags add to."""
+    settings = project.settings
+    endpoints, cells, judges = dict(settings.endpoints), dict(settings.cells), dict(settings.judges)
+    if suite.cells == (FLAGS_ID,):
+        cells[FLAGS_ID] = _cell(flags, named, project, endpoints)
+    if suite.judges == (FLAGS_ID,):
+        judges[FLAGS_ID] = _judge(flags, endpoints)
+    products = settings.products if suite.product in settings.products else {**settings.products, suite.product: ProductSettings()}
+    for used in {cells[cell].endpoint for cell in suite.cells} | {judges[judge].endpoint for judge in suite.judges}:
+        if flags.concurrency is not None:
+            limits = endpoints[used].limits.with_changes(max_concurrent=flags.concurrency)
+            endpoints[used] = endpoints[used].with_changes(limits=limits)
+    return {"endpoints": endpoints, "cells": cells, "judges": judges, "products": products}
+
+
+def _cell(flags: ArmsRunFlags, named: SuiteSettings | None, project: Project, endpoints: dict[str, EndpointSettings]) -> CellSettings:
+    base_id = flags.cell or (named.cells[0] if named and len(named.cells) == 1 else None)
+    base = project.settings.cells.get(base_id) if base_id else None
+    if flags.cell is not None and base is None:
+        project.cell(flags.cell)  # raises with the nearest cell's name
+    model = flags.model or (base.model if base else None)
+    if model is None:
+        raise InputError("is needed: the answering model.", field="--model")
+    sampling = {
+        name: value
+        for name, value in (("max_tokens", flags.max_tokens), ("temperature", flags.temperature), ("seed", flags.seed))
+        if value is not None
+    }
+    settings = CellSettings(
+        model=model, endpoint=base.endpoint if base and flags.provider is None else _endpoint(flags.provider, endpoints)
+    )
+    return settings.with_changes(
+        harness=flags.harness or (base.harness if base else settings.harness),
+        sampling=(base.sampling if base else settings.sampling).with_changes(**sampling),
+    )
+
+
+def _judge(flags: ArmsRunFlags, endpoints: dict[str, EndpointSettings]) -> JudgeDeclaration:
+    if flags.judge_model is None:
+        raise InputError("is needed with --judge: the judging model.", field="--judge-model")
+    endpoint = _endpoint(flags.judge_provider or flags.provider, endpoints)
+    offline = endpoints[endpoint].provider == "offline"
+    sampling = {} if flags.judge_temperature is None else {"temperature": flags.judge_temperature}
+    return JudgeDeclaration.model_validate(
+        {
+            "kind": "overlap" if offline else "rubric",
+            "model": flags.judge_model,
+            "endpoint": endpoint,
+            "grounded_from_topics": flags.grounded_from_topics,
+            "sampling": sampling,
+        }
+    )
+
+
+def _endpoint(provider: str | None, endpoints: dict[str, EndpointSettings]) -> str:
+    """Return the endpoint that a provider flag means: one of the project's by id, else the provider's own, added to `endpoints`."""
+    if provider is None:
+        raise InputError(
+            "is needed: an endpoint id of the project file, or a provider such as openai, anthropic or offline.", field="--provider"
+        )
+    if provider in endpoints:
+        return provider
+    endpoint_id = slug(provider)
+    endpoints[endpoint_id] = EndpointSettings(provider=provider)
+    return endpoint_id
+
+
+def _first(told: float | None, otherwise: float) -> float:
+    return otherwise if told is None else told

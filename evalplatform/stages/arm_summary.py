@@ -1,0 +1,87 @@
+"""Stage `arm_summary` [cell x judge]: means, paired deltas, interactions and costs, unrounded."""
+
+from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.comparisons.arm_summary import QuestionClusters, summarise_arms
+from evalplatform.comparisons.records import ArmSummary
+from evalplatform.kernel.digests import json_digest
+from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.seeds import derived_seed
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.questions.records import Question, QuestionSet
+from evalplatform.stages import arm_answers, judged_scores, question_set
+from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.facts import SummaryFacts, answer_facts, as_facts, score_facts
+
+ASSET = "arm_summary"
+CODE_VERSION = "1"
+FILE = "summary.json"
+
+
+def materialize_arm_summary(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> StageResult:
+    """Summarise one cell under one judge, or its answers alone where there is no judge: pure computation, no call."""
+    answers_manifest = context.upstream(arm_answers.ASSET, cell.key)
+    scores_manifest = None if judge is None else context.upstream(judged_scores.ASSET, judged_scores.partition(cell.key, judge.key))
+    suite = context.suite
+    lineage = (answers_manifest,) if scores_manifest is None else (answers_manifest, scores_manifest)
+    key = StageKey(
+        context.artifact(ASSET, partition(cell, judge)),
+        inputs={
+            **{manifest.artifact.asset: manifest.data_version for manifest in lineage},
+            "baseline_arm": suite.baseline_arm,
+            "statistics": json_digest([suite.correction, suite.cluster_field]),
+        },
+        code_version=CODE_VERSION,
+        lineage=lineage,
+    )
+    if (known := unchanged_result(context, key)) is not None:
+        return known
+    questions = question_set.stored_questions(context)
+    summary = summarise_arms(
+        arms=[arm.name for arm in answer_facts(answers_manifest).arms],
+        baseline_arm=suite.baseline_arm,
+        question_ids=[question.id for question in questions.questions],
+        answers=arm_answers.stored_answers(context, answers_manifest),
+        scores=[] if scores_manifest is None else judged_scores.stored_scores(context, scores_manifest),
+        timings=arm_answers.stored_timings(context, answers_manifest),
+        draws=suite.draws,
+        correction=suite.correction,
+        clusters=None if suite.cluster_field is None else clusters_by_field(questions, suite.cluster_field),
+        seed=derived_seed("arm_summary", key.data_version),
+    )
+    facts = SummaryFacts(
+        coverage_rate=summary.coverage_rate,
+        mean_points={arm: score.mean_points for arm, score in summary.scores.items()},
+        complete=answer_facts(answers_manifest).complete and (scores_manifest is None or score_facts(scores_manifest).complete),
+    )
+    return stored_result(context, key, files={FILE: summary.model_dump_json(indent=1).encode()}, facts=as_facts(facts))
+
+
+def partition(cell: Cell, judge: JudgeCell | None) -> str:
+    """Return the partition of a cell under a judge, or of a cell that nobody judged."""
+    return cell.key if judge is None else judged_scores.partition(cell.key, judge.key)
+
+
+def stored_summary(context: SuiteContext, manifest: ArtifactManifest) -> ArmSummary:
+    """Return the summary of a stored version."""
+    return ArmSummary.model_validate_json(context.catalog.read(manifest, FILE))
+
+
+def clusters_by_field(questions: QuestionSet, field: str) -> QuestionClusters:
+    """Return each question's cluster: the value of one of its own fields, of its open keys, or of its metadata.
+
+    Raises:
+        InputError: a question has no such field; it would have to be dropped or guessed.
+    """
+    labels: dict[str, str] = {}
+    for question in questions.questions:
+        value = _field(question, field)
+        if value is None:
+            raise InputError(f"question {question.id!r} has no {field!r} to cluster by.", file=questions.source, field="cluster_field")
+        labels[question.id] = str(value)
+    return QuestionClusters(field=field, labels=labels)
+
+
+def _field(question: Question, field: str) -> object:
+    if field in Question.model_fields:
+        return getattr(question, field)
+    return question.extra.get(field, question.metadata.get(field))

@@ -1,0 +1,210 @@
+"""Stage `arms_report` [cell x judge]: arms.v1, Markdown, HTML and CSV from what is stored."""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from evalplatform.answering.records import ArmAnswer, CallTiming
+from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.calls.counts import CallCounts
+from evalplatform.comparisons.records import ArmSummary, JudgedScore
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.questions.records import QuestionSet
+from evalplatform.reports.arms_report import build_arms_report
+from evalplatform.reports.arms_v1 import arms_v1_payload
+from evalplatform.reports.arms_v1_file import arms_v1_bytes
+from evalplatform.reports.arms_view import summary_table
+from evalplatform.reports.csv import write_scores_csv
+from evalplatform.reports.html import Download, write_arms_html
+from evalplatform.reports.markdown import arms_markdown
+from evalplatform.reports.run_facts import DocumentSourceFacts, JudgeFacts, RunFacts
+from evalplatform.retrieval.rerank import RERANKER
+from evalplatform.stages import arm_answers, arm_summary, corpus, judged_scores, question_set
+from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts
+
+ASSET = "arms_report"
+CODE_VERSION = "1"
+MARKDOWN_FILE = "report.md"
+HTML_FILE = "report.html"
+CSV_FILE = "scores.csv"
+
+
+def json_file(draw: int, *, draws: int) -> str:
+    """Return the name of a draw's arms.v1 file: `arms.json`, or `arms.d0.json` and so on where there are several draws."""
+    return "arms.json" if draws == 1 else f"arms.d{draw}.json"
+
+
+def materialize_arms_report(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> StageResult:
+    """Write the reports of one cell under one judge, or of its answers alone where there is no judge."""
+    read = _read_manifests(context, cell, judge)
+    key = StageKey(
+        context.artifact(ASSET, arm_summary.partition(cell, judge)),
+        inputs={manifest.artifact.asset: manifest.data_version for manifest in read.lineage},
+        code_version=CODE_VERSION,
+        lineage=read.lineage,
+    )
+    if (known := unchanged_result(context, key)) is not None:
+        return known
+    run = _stored_run(context, cell, judge, read)
+    report = build_arms_report(
+        run.facts, questions=run.questions, answers=run.answers, scores=run.scores, timings=run.timings, summary=run.summary
+    )
+    files = {
+        **{json_file(draw, draws=run.summary.draws): _arms_v1(context, run, draw) for draw in range(run.summary.draws)},
+        MARKDOWN_FILE: arms_markdown(report).encode(),
+        CSV_FILE: _csv(run),
+    }
+    page = io.StringIO()
+    write_arms_html(
+        report, page, downloads=[Download(label=_DOWNLOAD_LABELS.get(name, "arms.v1 (JSON)"), file_name=name) for name in files]
+    )
+    files[HTML_FILE] = page.getvalue().encode()
+    facts = ReportFacts(
+        coverage_rate=run.summary.coverage_rate,
+        complete=summary_facts(read.summary).complete,
+        result=tuple(summary_table(report)),
+        findings=tuple(found.sentence for found in report.findings),
+        answer_calls=run.facts.answer_calls,
+        judge_calls=run.facts.judge_calls,
+    )
+    return stored_result(context, key, files=files, facts=as_facts(facts))
+
+
+_DOWNLOAD_LABELS = {MARKDOWN_FILE: "Markdown", CSV_FILE: "Scores (CSV)"}
+
+
+@dataclass(frozen=True)
+class _ReadManifests:
+    questions: ArtifactManifest
+    corpus: ArtifactManifest
+    answers: ArtifactManifest
+    scores: ArtifactManifest | None
+    summary: ArtifactManifest
+
+    @property
+    def lineage(self) -> tuple[ArtifactManifest, ...]:
+        return tuple(manifest for manifest in (self.questions, self.answers, self.scores, self.summary) if manifest is not None)
+
+
+@dataclass(frozen=True)
+class _StoredRun:
+    facts: RunFacts
+    questions: QuestionSet
+    answers: list[ArmAnswer]
+    scores: list[JudgedScore]
+    timings: list[CallTiming]
+    texts: Mapping[str, str]
+    summary: ArmSummary
+
+
+def _read_manifests(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> _ReadManifests:
+    partition = arm_summary.partition(cell, judge)
+    return _ReadManifests(
+        questions=context.upstream(question_set.ASSET),
+        corpus=context.upstream(corpus.ASSET),
+        answers=context.upstream(arm_answers.ASSET, cell.key),
+        scores=None if judge is None else context.upstream(judged_scores.ASSET, partition),
+        summary=context.upstream(arm_summary.ASSET, partition),
+    )
+
+
+def _stored_run(context: SuiteContext, cell: Cell, judge: JudgeCell | None, read: _ReadManifests) -> _StoredRun:
+    questions = question_set.stored_questions(context)
+    return _StoredRun(
+        facts=_facts(context, cell, judge, read, questions),
+        questions=questions,
+        answers=arm_answers.stored_answers(context, read.answers),
+        scores=[] if read.scores is None else judged_scores.stored_scores(context, read.scores),
+        timings=arm_answers.stored_timings(context, read.answers),
+        texts=arm_answers.stored_texts(context, read.answers),
+        summary=arm_summary.stored_summary(context, read.summary),
+    )
+
+
+def _facts(context: SuiteContext, cell: Cell, judge: JudgeCell | None, read: _ReadManifests, questions: QuestionSet) -> RunFacts:
+    answered = answer_facts(read.answers)
+    arms = {arm.name: arm.spec for arm in answered.arms}
+    described = orjson.loads(context.catalog.read(read.corpus, corpus.FILE))
+    return RunFacts(
+        project=context.project.settings.project,
+        suite=context.suite_id,
+        library_name=context.suite.product,
+        generated_at=context.clock.now(),
+        cell_key=cell.key,
+        model=cell.model,
+        provider=cell.provider,
+        base_url=cell.base_url,
+        harness=cell.harness,
+        sampling=cell.sampling,
+        draws=context.suite.draws,
+        arms=tuple(arms),
+        arm_specs=arms,
+        baseline_arm=context.suite.baseline_arm,
+        question_set_source=questions.source,
+        question_set_digest=questions.digest,
+        top_k=context.suite.top_k,
+        rerank_threshold=context.suite.rerank_threshold,
+        reranker=RERANKER,
+        price_table=answered.price_table,
+        document_sources=tuple(
+            DocumentSourceFacts(arm=arm, name=name, digest=digest)
+            for arm, description in described.items()
+            for name, digest in description["digests"].items()
+        ),
+        input_digests=dict(read.answers.inputs),
+        judge=None if judge is None else _judge_facts(judge),
+        answer_calls=answered.calls,
+        judge_calls=CallCounts() if read.scores is None else score_facts(read.scores).calls,
+        truncated_reason=_truncated_reason(read),
+        warnings=questions.warnings,
+    )
+
+
+def _judge_facts(judge: JudgeCell) -> JudgeFacts:
+    settings = judge.settings
+    return JudgeFacts(
+        key=judge.key,
+        kind=settings.kind,
+        provider=settings.provider,
+        model=settings.model,
+        sampling=settings.sampling,
+        prompt_digest=judge.prompt_digest,
+        metrics=judge.metrics,
+        grounded_from_topics=settings.grounded_from_topics,
+    )
+
+
+def _truncated_reason(read: _ReadManifests) -> str | None:
+    of_answers = answer_facts(read.answers).truncated_reason
+    return of_answers or (None if read.scores is None else score_facts(read.scores).truncated_reason)
+
+
+def _arms_v1(context: SuiteContext, run: _StoredRun, draw: int) -> bytes:
+    payload = arms_v1_payload(
+        run.facts,
+        run.questions,
+        answers=run.answers,
+        scores=run.scores,
+        timings=run.timings,
+        materials=run.texts,
+        draw=draw,
+        correction=context.suite.correction,
+    )
+    return arms_v1_bytes(payload)
+
+
+def _csv(run: _StoredRun) -> bytes:
+    out = io.StringIO(newline="")
+    write_scores_csv(
+        out,
+        questions=run.questions,
+        arms=run.facts.arms,
+        draws=run.summary.draws,
+        answers=run.answers,
+        scores=run.scores,
+        timings=run.timings,
+    )
+    return out.getvalue().encode()

@@ -1,0 +1,114 @@
+"""What every stage is given: the project, the suite, and the ports that wiring opened."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from evalplatform.artifacts.catalog import ArtifactCatalog
+from evalplatform.artifacts.records import UNPARTITIONED, ArtifactId, ArtifactManifest, UpstreamVersion
+from evalplatform.calls.desk import CallDesk
+from evalplatform.calls.progress import OnProgress
+from evalplatform.kernel.digests import data_version
+from evalplatform.kernel.errors import InputError
+from evalplatform.ports.clock import Clock
+from evalplatform.ports.documents import DocumentSource
+from evalplatform.project.load import Project
+from evalplatform.project.schema import SuiteSettings
+
+OpenDesk = Callable[[str], AbstractAsyncContextManager[CallDesk]]
+
+
+@dataclass(frozen=True)
+class SuiteContext:
+    """One suite of an opened project.
+
+    `open_desk` opens the call desk of an endpoint by its id, with the run's budget and tally. `library_id` overrides the product's, as
+    `--context7-id` does.
+    """
+
+    project: Project
+    suite_id: str
+    suite: SuiteSettings
+    catalog: ArtifactCatalog
+    clock: Clock
+    run_id: str
+    open_desk: OpenDesk
+    open_document_source: Callable[[str], DocumentSource]
+    on_progress: OnProgress
+    library_id: str | None = None
+
+    def artifact(self, asset: str, partition: str = UNPARTITIONED) -> ArtifactId:
+        """Return the id of one of the suite's artifacts."""
+        return ArtifactId(suite=self.suite_id, asset=asset, partition=partition)
+
+    def upstream(self, asset: str, partition: str = UNPARTITIONED) -> ArtifactManifest:
+        """Return the current version of an artifact that a stage reads.
+
+        Raises:
+            InputError: it was never materialized.
+        """
+        manifest = self.catalog.current(self.artifact(asset, partition))
+        if manifest is None:
+            where = "" if partition == UNPARTITIONED else f" of partition {partition!r}"
+            raise InputError(f"the suite {self.suite_id!r} has no {asset}{where} yet; materialize {asset} first.")
+        return manifest
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What a stage left: the artifact version that is now current, and whether it was already there (then nothing was computed)."""
+
+    manifest: ArtifactManifest
+    unchanged: bool
+
+
+@dataclass(frozen=True)
+class StageKey:
+    """Which version a stage makes: the artifact, the named digests of its inputs, what it read, and the version of its code."""
+
+    artifact: ArtifactId
+    inputs: Mapping[str, str]
+    code_version: str
+    lineage: tuple[ArtifactManifest, ...] = ()
+
+    @property
+    def data_version(self) -> str:
+        """The version of a complete result."""
+        return data_version(self.inputs, schema_version=f"{self.artifact.asset}.v{self.code_version}")
+
+    def incomplete_version(self, content_digest: str) -> str:
+        """The version of a result that a rerun would add to: never the one that a rerun looks for."""
+        return data_version({**self.inputs, "incomplete": content_digest}, schema_version=f"{self.artifact.asset}.v{self.code_version}")
+
+
+def unchanged_result(context: SuiteContext, key: StageKey) -> StageResult | None:
+    """Return the stored result of exactly these inputs, made current again, or None where there is none."""
+    manifest = context.catalog.version(key.artifact, key.data_version)
+    if manifest is None:
+        return None
+    context.catalog.make_current(manifest)
+    return StageResult(manifest=manifest, unchanged=True)
+
+
+def stored_result(
+    context: SuiteContext,
+    key: StageKey,
+    *,
+    files: Mapping[str, bytes],
+    facts: Mapping[str, JsonValue],
+    data_version: str | None = None,
+) -> StageResult:
+    """Write a stage's files as a new version and make it current."""
+    manifest = context.catalog.write(
+        key.artifact,
+        data_version=data_version or key.data_version,
+        code_version=key.code_version,
+        created_at=context.clock.now(),
+        inputs=dict(key.inputs),
+        lineage=tuple(UpstreamVersion(artifact=read.artifact, data_version=read.data_version) for read in key.lineage),
+        files=files,
+        facts=facts,
+    )
+    return StageResult(manifest=manifest, unchanged=False)

@@ -1,0 +1,86 @@
+"""What each stage says of its artifact without opening the files, as typed values: they are the manifest's `facts`."""
+
+from pydantic import Field, JsonValue
+
+from evalplatform.arms.treatment import Arm
+from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.calls.counts import CallCounts
+from evalplatform.kernel.values import Value
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.reports.arms_view import ResultRow
+
+
+class AnswerFacts(Value):
+    """Of `arm_answers`: who answered which arms, how the rows ended, and what the calls cost.
+
+    `complete` is false when a rerun would ask something again; `truncated_reason` and its sentence say why the run was stopped.
+    """
+
+    arms: tuple[Arm, ...]
+    cell: Cell
+    rows: int
+    states: dict[str, int]
+    calls: CallCounts
+    price_table: str
+    complete: bool
+    truncated_reason: str | None = None
+    truncated_message: str | None = None
+
+
+class ScoreFacts(Value):
+    """Of `judged_scores`: who judged, what was scored and why not, what the calls cost. `answer_calls` is 0: a judge asks no answer."""
+
+    judge: JudgeCell
+    rows: int
+    scored: int
+    unscored_reasons: dict[str, int] = Field(default_factory=dict)
+    redrawn: int = 0
+    calls: CallCounts
+    answer_calls: int = 0
+    complete: bool
+    truncated_reason: str | None = None
+    truncated_message: str | None = None
+
+
+class SummaryFacts(Value):
+    """Of `arm_summary`: coverage and mean points by arm. `complete` is that of the answers and scores it was made from."""
+
+    coverage_rate: float | None
+    mean_points: dict[str, float | None]
+    complete: bool
+
+
+class ReportFacts(Value):
+    """Of `arms_report`: the result table as shown, its sentences, and the calls behind it."""
+
+    coverage_rate: float | None
+    complete: bool
+    result: tuple[ResultRow, ...]
+    findings: tuple[str, ...]
+    answer_calls: CallCounts
+    judge_calls: CallCounts
+
+
+def as_facts(facts: Value) -> dict[str, JsonValue]:
+    """Return typed facts as a manifest keeps them."""
+    return facts.model_dump(mode="json")
+
+
+def answer_facts(manifest: ArtifactManifest) -> AnswerFacts:
+    """Return the facts of an `arm_answers` version."""
+    return AnswerFacts.model_validate(manifest.facts)
+
+
+def score_facts(manifest: ArtifactManifest) -> ScoreFacts:
+    """Return the facts of a `judged_scores` version."""
+    return ScoreFacts.model_validate(manifest.facts)
+
+
+def summary_facts(manifest: ArtifactManifest) -> SummaryFacts:
+    """Return the facts of an `arm_summary` version."""
+    return SummaryFacts.model_validate(manifest.facts)
+
+
+def report_facts(manifest: ArtifactManifest) -> ReportFacts:
+    """Return the facts of an `arms_report` version."""
+    return ReportFacts.model_validate(manifest.facts)

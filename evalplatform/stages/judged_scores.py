@@ -1,0 +1,138 @@
+"""Stage `judged_scores` [cell x judge]: grade stored answers with stored material. It asks no answer."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from evalplatform.answering.records import ArmAnswer
+from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.calls.counts import CallCounts
+from evalplatform.calls.desk import CallDesk
+from evalplatform.calls.progress import ProgressMeter
+from evalplatform.comparisons.records import JudgedScore
+from evalplatform.judging.judge import judge_kinds
+from evalplatform.judging.records import JudgeTask
+from evalplatform.judging.run import JudgedTasks, judge_all
+from evalplatform.kernel.digests import bytes_digest
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.questions.records import Fact, Question
+from evalplatform.stages import arm_answers, question_set
+from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.facts import ScoreFacts, as_facts
+from evalplatform.stages.tables import SCORES
+
+ASSET = "judged_scores"
+CODE_VERSION = "1"
+SCORES_FILE = "scores.parquet"
+
+
+def partition(cell_key: str, judge_key: str) -> str:
+    """Return the artifact partition of a cell under a judge."""
+    return f"{cell_key}/{judge_key}"
+
+
+async def materialize_judged_scores(context: SuiteContext, cell: Cell, judge: JudgeCell) -> StageResult:
+    """Grade a cell's current answers by one judge; only what this judge has not graded is asked."""
+    answers_manifest = context.upstream(arm_answers.ASSET, cell.key)
+    key = StageKey(
+        context.artifact(ASSET, partition(cell.key, judge.key)),
+        inputs={"arm_answers": answers_manifest.data_version, "judge": judge.key, "judge_seed": str(judge.settings.sampling.seed)},
+        code_version=CODE_VERSION,
+        lineage=(answers_manifest,),
+    )
+    if (known := unchanged_result(context, key)) is not None:
+        return known
+    answers = arm_answers.stored_answers(context, answers_manifest)
+    tasks = judge_tasks(
+        answers,
+        questions={question.id: question for question in question_set.stored_questions(context).questions},
+        texts=arm_answers.stored_texts(context, answers_manifest),
+    )
+    async with context.open_desk(judge.endpoint) as desk:
+        judged = await _judged(context, judge, tasks, desk)
+        counts = desk.tally.counts()
+    scores = [
+        JudgedScore(question_id=answer.question_id, arm=answer.arm, draw=answer.draw, judgement=judgement)
+        for answer, judgement in zip(answers, judged.judgements, strict=True)
+    ]
+    return _stored(context, key, judge, scores, counts, judged)
+
+
+def stored_scores(context: SuiteContext, manifest: ArtifactManifest) -> list[JudgedScore]:
+    """Return the scores of a stored version, in the order question, arm, draw."""
+    return list(SCORES.read(context.catalog.read(manifest, SCORES_FILE)))
+
+
+def judge_tasks(answers: Sequence[ArmAnswer], *, questions: Mapping[str, Question], texts: Mapping[str, str]) -> list[JudgeTask]:
+    """Return one task an answer, in order. What names the arm stays behind: a task carries a running number."""
+    return [
+        judge_task(
+            str(number),
+            questions[answer.question_id],
+            answer=answer.answer,
+            missing_reason=answer.reason,
+            draw=answer.draw,
+            material=texts.get(answer.material_digest or "", ""),
+            material_digest=answer.material_digest,
+        )
+        for number, answer in enumerate(answers)
+    ]
+
+
+def judge_task(
+    task_id: str,
+    question: Question,
+    *,
+    answer: str | None,
+    draw: int,
+    material: str,
+    material_digest: str | None = None,
+    missing_reason: str | None = None,
+) -> JudgeTask:
+    """Return the task of grading one answer to the question, with the material its arm was given."""
+    return JudgeTask(
+        task_id=task_id,
+        question=question.question,
+        answer=answer,
+        missing_reason=missing_reason,
+        draw=draw,
+        material=material,
+        material_digest=material_digest,
+        ground_truth=question.ground_truth_chunk,
+        expected_topics=question.expected_topics,
+        expected_facts=_wordings(question.expected_facts),
+        forbidden_facts=_wordings(question.forbidden_facts),
+    )
+
+
+def _wordings(facts: Sequence[Fact]) -> tuple[tuple[str, ...], ...]:
+    return tuple(fact.any_of for fact in facts)
+
+
+async def _judged(context: SuiteContext, judge: JudgeCell, tasks: Sequence[JudgeTask], desk: CallDesk) -> JudgedTasks:
+    meter = ProgressMeter(f"scores {judge.id}", len(tasks), context.clock, context.on_progress, tally=desk.tally)
+    return await judge_all(
+        tasks,
+        judge=judge_kinds.get(judge.settings.kind)(judge.settings, asker=desk),
+        concurrency=context.project.endpoint(judge.endpoint).limits.max_concurrent,
+        meter=meter,
+    )
+
+
+def _stored(
+    context: SuiteContext, key: StageKey, judge: JudgeCell, scores: Sequence[JudgedScore], counts: CallCounts, judged: JudgedTasks
+) -> StageResult:
+    content = SCORES.write(scores)
+    scored = sum(score.judgement.points is not None for score in scores)
+    facts = ScoreFacts(
+        judge=judge,
+        rows=len(scores),
+        scored=scored,
+        unscored_reasons=dict(Counter(score.judgement.reason.split(": ")[0] for score in scores if score.judgement.reason is not None)),
+        redrawn=sum(score.judgement.redraws > 0 for score in scores),
+        calls=counts,
+        complete=judged.is_complete,
+        truncated_reason=None if judged.stopped is None else judged.stopped.reason,
+        truncated_message=None if judged.stopped is None else str(judged.stopped),
+    )
+    version = None if judged.is_complete else key.incomplete_version(bytes_digest(content))
+    return stored_result(context, key, files={SCORES_FILE: content}, facts=as_facts(facts), data_version=version)

@@ -1,0 +1,70 @@
+"""The main job in its order, for drivers that run it in one process: the command line and the demo."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.calls.counts import CallCounts
+from evalplatform.kernel.usage import known_sum
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.stages.arm_answers import materialize_arm_answers
+from evalplatform.stages.arm_summary import materialize_arm_summary
+from evalplatform.stages.arms_report import materialize_arms_report
+from evalplatform.stages.context import StageResult, SuiteContext
+from evalplatform.stages.corpus import materialize_corpus
+from evalplatform.stages.judged_scores import materialize_judged_scores
+from evalplatform.stages.question_set import materialize_question_set
+
+
+@dataclass(frozen=True)
+class CellRun:
+    """One cell taken through the main job. `report` is the artifact that its reader wants."""
+
+    stages: tuple[StageResult, ...]
+
+    @property
+    def report(self) -> ArtifactManifest:
+        """The report's artifact."""
+        return self.stages[-1].manifest
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether everything was stored already, so that nothing was computed or asked."""
+        return all(stage.unchanged for stage in self.stages)
+
+    @property
+    def truncated_message(self) -> str | None:
+        """Why the run ended early, or None."""
+        messages = (stage.manifest.facts.get("truncated_message") for stage in self.stages if not stage.unchanged)
+        return next((str(message) for message in messages if message), None)
+
+    @property
+    def counts(self) -> CallCounts:
+        """The calls that this run made or replayed; none where a stage was unchanged."""
+        return added_counts([stage for stage in self.stages if not stage.unchanged])
+
+
+def run_cell(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> CellRun:
+    """Take one cell through every stage, skipping what is stored already; without a judge, answers are summarised by cost alone."""
+    stages = [materialize_question_set(context), materialize_corpus(context)]
+    stages.append(asyncio.run(materialize_arm_answers(context, cell)))
+    if judge is not None:
+        stages.append(asyncio.run(materialize_judged_scores(context, cell, judge)))
+    stages.append(materialize_arm_summary(context, cell, judge))
+    stages.append(materialize_arms_report(context, cell, judge))
+    return CellRun(stages=tuple(stages))
+
+
+def added_counts(stages: Sequence[StageResult]) -> CallCounts:
+    """Return the sum of the stages' call counts; a sum of unknown costs stays unknown."""
+    known = [CallCounts.model_validate(stage.manifest.facts["calls"]) for stage in stages if "calls" in stage.manifest.facts]
+    return CallCounts(
+        paid=sum(counts.paid for counts in known),
+        replayed=sum(counts.replayed for counts in known),
+        shared=sum(counts.shared for counts in known),
+        failed=sum(counts.failed for counts in known),
+        paid_usd=known_sum(counts.paid_usd for counts in known),
+        replayed_usd=known_sum(counts.replayed_usd for counts in known),
+        unpriced=sum(counts.unpriced for counts in known),
+    )

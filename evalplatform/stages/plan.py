@@ -1,0 +1,162 @@
+"""What a suite would ask, resolved to the last prompt, without a model call."""
+
+from collections.abc import Mapping, Sequence
+
+from evalplatform.answering.prompts import answer_messages, joined_context
+from evalplatform.arms.treatment import Treatment
+from evalplatform.calls.ask import CallOutcome
+from evalplatform.calls.budget import ASSUMED_COMPLETION_TOKENS, CHARS_PER_TOKEN, estimated_usage
+from evalplatform.calls.desk import SHARED_SCOPE, CallDesk
+from evalplatform.calls.request_digest import request_digest
+from evalplatform.judging.judge import judge_kinds
+from evalplatform.judging.records import JudgeTask
+from evalplatform.kernel.errors import RetrievalError, UnusableReplyError
+from evalplatform.kernel.usage import Usage, known_sum
+from evalplatform.kernel.values import Value
+from evalplatform.ports.ledger import CallKey, Purpose
+from evalplatform.ports.model_client import ModelRequest
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.questions.read import read_question_set
+from evalplatform.questions.records import Question
+from evalplatform.stages.context import SuiteContext
+from evalplatform.stages.corpus import open_treatments
+from evalplatform.stages.judged_scores import judge_task
+
+
+class PlannedCalls(Value):
+    """The calls of one stage. Token counts and price are estimates, of the calls that are not finished yet.
+
+    `calls` counts distinct requests (and draws): two arms that send the same prompt are asked once. `finished` of them are in the ledger.
+    `price_usd` is None when no price is known. `unprepared` counts the questions whose retrieval failed.
+    """
+
+    who: str
+    key: str
+    calls: int
+    finished: int
+    prompt_tokens: int
+    completion_tokens_most: int
+    price_usd: float | None
+    unprepared: int = 0
+
+
+class SuitePlan(Value):
+    """A suite, resolved: nothing in it is misspelt, every file is readable, and this is what it would ask."""
+
+    suite: str
+    questions: int
+    arms: tuple[str, ...]
+    draws: int
+    answers: tuple[PlannedCalls, ...]
+    judgements: tuple[PlannedCalls, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def price_usd(self) -> float | None:
+        """The price of all that is not finished; None when some of it is unknown."""
+        prices = [planned.price_usd for planned in (*self.answers, *self.judgements)]
+        return None if None in prices else (known_sum(prices) or 0.0)
+
+
+async def plan_suite(context: SuiteContext) -> SuitePlan:
+    """Resolve a suite and count its calls. Documents are read and retrieved from; no model is asked.
+
+    Raises:
+        InputError: whatever is wrong with the project, the questions, the arms or their files.
+        MissingSecretError: an endpoint's key is not in the environment.
+        RetrievalError: a document source does not answer.
+    """
+    questions = read_question_set(context.project.root / context.suite.questions)
+    answers: list[PlannedCalls] = []
+    judgements: list[PlannedCalls] = []
+    judges = context.project.judges_of(context.suite_id)
+    async with open_treatments(context) as opened:
+        for cell in context.project.cells_of(context.suite_id):
+            planned, tasks = await _planned_answers(context, cell, questions.questions, opened.treatments)
+            answers.append(planned)
+            judgements += [await _planned_judgements(context, cell, judge, tasks) for judge in judges]
+    return SuitePlan(
+        suite=context.suite_id,
+        questions=len(questions.questions),
+        arms=tuple(arm.name for arm in opened.arms),
+        draws=context.suite.draws,
+        answers=tuple(answers),
+        judgements=tuple(judgements),
+        warnings=questions.warnings,
+    )
+
+
+async def _planned_answers(
+    context: SuiteContext, cell: Cell, questions: Sequence[Question], treatments: Sequence[tuple[str, Treatment]]
+) -> tuple[PlannedCalls, list[JudgeTask]]:
+    calls: dict[tuple[str, int], ModelRequest] = {}
+    tasks: list[JudgeTask] = []
+    unprepared = 0
+    async with context.open_desk(cell.endpoint) as desk:
+        for question in questions:
+            for _, treatment in treatments:
+                try:
+                    config = await treatment.prepare(question)
+                except RetrievalError:
+                    unprepared += 1
+                    continue
+                messages = answer_messages(question.question, context=joined_context(config), system_prompt=config.system_prompt)
+                request = ModelRequest(
+                    provider=cell.provider, base_url=cell.base_url, model=cell.model, messages=messages, sampling=cell.sampling
+                )
+                for draw in range(context.suite.draws):
+                    calls[request_digest(request), draw] = request
+                    row = await desk.ledger.find(_key(request_digest(request), draw))
+                    answer = _stand_in(request) if row is None else row.reply.text
+                    tasks.append(judge_task(str(len(tasks)), question, answer=answer, draw=draw, material=config.material.text))
+        return await _planned(desk, cell.id, cell.key, calls, unprepared=unprepared), tasks
+
+
+async def _planned_judgements(context: SuiteContext, cell: Cell, judge: JudgeCell, tasks: Sequence[JudgeTask]) -> PlannedCalls:
+    """Count a judge's calls by letting it build its requests; an answer not given yet stands as a text of the longest length."""
+    noting = _NotingAsker()
+    built = judge_kinds.get(judge.settings.kind)(judge.settings, asker=noting)
+    for task in tasks:
+        await built.judge(task)
+    async with context.open_desk(judge.endpoint) as desk:
+        return await _planned(desk, f"{judge.id} of {cell.id}", f"{cell.key}/{judge.key}", noting.calls)
+
+
+class _NotingAsker:
+    """Notes what a judge would ask, and answers nothing."""
+
+    def __init__(self) -> None:
+        self.calls: dict[tuple[str, int], ModelRequest] = {}
+
+    async def ask(self, request: ModelRequest, *, purpose: Purpose, draw: int = 0, attempt: int = 0) -> CallOutcome:
+        self.calls[request_digest(request), draw] = request
+        raise UnusableReplyError("planned", "Nothing is asked while planning.")
+
+
+async def _planned(
+    desk: CallDesk, who: str, key: str, calls: Mapping[tuple[str, int], ModelRequest], *, unprepared: int = 0
+) -> PlannedCalls:
+    prices: list[float | None] = []
+    usages: list[Usage] = []
+    for (digest, draw), request in calls.items():
+        if await desk.ledger.find(_key(digest, draw)) is None:
+            usages.append(estimated_usage(request))
+            prices.append(desk.endpoint.prices.cost_usd(request.provider, request.model, usages[-1]))
+    return PlannedCalls(
+        who=who,
+        key=key,
+        calls=len(calls),
+        finished=len(calls) - len(usages),
+        prompt_tokens=sum(usage.prompt_tokens or 0 for usage in usages),
+        completion_tokens_most=sum(usage.completion_tokens or 0 for usage in usages),
+        price_usd=None if None in prices else (known_sum(prices) or 0.0),
+        unprepared=unprepared,
+    )
+
+
+def _key(digest: str, draw: int) -> CallKey:
+    return CallKey(scope=SHARED_SCOPE, request_digest=digest, draw=draw)
+
+
+def _stand_in(request: ModelRequest) -> str:
+    return "x" * (CHARS_PER_TOKEN * (request.sampling.max_tokens or ASSUMED_COMPLETION_TOKENS))

@@ -1,0 +1,35 @@
+"""Stage `question_set`: read the questions, refuse what cannot be asked, store them in one spelling."""
+
+from evalplatform.questions.read import read_question_set
+from evalplatform.questions.records import QuestionSet
+from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+
+ASSET = "question_set"
+CODE_VERSION = "1"
+FILE = "questions.json"
+
+
+def materialize_question_set(context: SuiteContext) -> StageResult:
+    """Read the suite's question file and store it.
+
+    Raises:
+        QuestionSetError: the file cannot be used; file, line and rule are named.
+    """
+    questions = read_question_set(context.project.root / context.suite.questions)
+    key = StageKey(context.artifact(ASSET), inputs={"questions": questions.digest}, code_version=CODE_VERSION)
+    if (known := unchanged_result(context, key)) is not None:
+        return known
+    # The path is kept as the project file writes it: an absolute one would differ from machine to machine.
+    stored = questions.model_copy(update={"source": context.suite.questions})
+    return stored_result(
+        context,
+        key,
+        files={FILE: stored.model_dump_json(indent=1).encode()},
+        facts={"questions": len(questions.questions), "digest": questions.digest, "warnings": list(questions.warnings)},
+    )
+
+
+def stored_questions(context: SuiteContext) -> QuestionSet:
+    """Return the suite's current questions, or raise InputError where there are none yet."""
+    manifest = context.upstream(ASSET)
+    return QuestionSet.model_validate_json(context.catalog.read(manifest, FILE))

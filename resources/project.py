@@ -1,0 +1,57 @@
+"""The opened project as a Dagster resource."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import dagster as dg
+
+from evalplatform.calls.progress import OnProgress, Progress
+from evalplatform.kernel.errors import ProjectFileError
+from evalplatform.project.load import Project, find_project_file, load_project
+from evalplatform.stages.context import SuiteContext
+from evalplatform.wiring import OpenedProject
+
+LOG_EVERY_SECONDS = 10.0
+
+
+def project_of_code_location() -> Project:
+    """Return the project that this code location serves: by EVALPLATFORM_PROJECT, or upward from the working directory.
+
+    Raises:
+        ProjectFileError: there is none, or it cannot be used.
+    """
+    path = find_project_file(Path.cwd(), environ=os.environ)
+    if path is None:
+        raise ProjectFileError("no evalplatform.yaml here or above; set EVALPLATFORM_PROJECT to the project file or its folder.")
+    return load_project(path)
+
+
+class ProjectResource(dg.ConfigurableResource[None]):
+    """Opens the project for a run. The file is read anew for each step, so an edited suite takes effect without a reload."""
+
+    project_file: str
+
+    @contextmanager
+    def opened(self, suite_id: str, context: dg.AssetExecutionContext) -> Iterator[SuiteContext]:
+        """Open a suite for the body: calls are grouped under the Dagster run's id, and progress goes to its log."""
+        with OpenedProject(load_project(Path(self.project_file))) as opened:
+            yield opened.suite_context(suite_id, run_id=context.run_id, on_progress=_logged(context))
+
+
+def _logged(context: dg.AssetExecutionContext) -> OnProgress:
+    logged_at = -LOG_EVERY_SECONDS
+
+    def log(progress: Progress) -> None:
+        nonlocal logged_at
+        if progress.done == progress.total or progress.elapsed_seconds - logged_at >= LOG_EVERY_SECONDS:
+            logged_at = progress.elapsed_seconds
+            spent = "" if progress.spent_usd is None else f", ${progress.spent_usd:,.4f}"
+            left = "" if not progress.eta_seconds else f", {progress.eta_seconds:,.0f} s left"
+            context.log.info(
+                f"{progress.stage}: {progress.done:,}/{progress.total:,}, {progress.failed:,} failed, {progress.paid:,} paid, "
+                f"{progress.replayed:,} replayed{spent}{left}"
+            )
+
+    return log
