@@ -10,6 +10,8 @@ from pydantic import JsonValue
 from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.comparisons.arm_summary import summarise_arms
 from evalplatform.comparisons.records import JudgedScore
+from evalplatform.judging.grounding import reference_of
+from evalplatform.judging.records import JudgeTask
 from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.seeds import seed_for_draw
 from evalplatform.kernel.usage import known_sum
@@ -67,12 +69,12 @@ def arms_v1_payload(
         baseline_arm=facts.baseline_arm,
         question_ids=[question.id for question in questions.questions],
         answers=list(of_draw.values()),
-        scores=[row.model_copy(update={"draw": 0}) for row in judged.values()],
+        scores=[row if draw == 0 else row.model_copy(update={"draw": 0}) for row in judged.values()],
         timings=[row for row in timings if row.draw == draw],
         correction=correction,
     )
     clock = _rows_of_draw(timings, draw)
-    payload: JsonObject = _header(facts, questions, draw, judged)
+    payload: JsonObject = _header(facts, questions, draw)
     payload["answers"] = [_answer_record(question, facts, of_draw, clock) for question in questions.questions]
     payload["cost_summary"] = cost_summary_block(summary)
     payload["agentic_usage_summary"] = {}
@@ -100,10 +102,9 @@ def _rows_of_draw(rows: Sequence[Row], draw: int) -> dict[Place, Row]:
     return by_place
 
 
-def _header(facts: RunFacts, questions: QuestionSet, draw: int, judged: Mapping[Place, JudgedScore]) -> JsonObject:
+def _header(facts: RunFacts, questions: QuestionSet, draw: int) -> JsonObject:
     from_topics = facts.judge is not None and facts.judge.grounded_from_topics
-    grounded = {question_id for (question_id, _), row in judged.items() if row.judgement.grounded}
-    grounded |= {question.id for question in questions.questions if question.ground_truth_chunk}
+    grounded = sum(_ground_truth(question, facts.judge) is not None for question in questions.questions)
     return {
         "schema_version": SCHEMA_VERSION,
         "generated_at": facts.generated_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -126,7 +127,7 @@ def _header(facts: RunFacts, questions: QuestionSet, draw: int, judged: Mapping[
             "seed": seed_for_draw(facts.sampling.seed, draw),
         },
         "grounded_from_topics": from_topics,
-        "grounded_questions": len(grounded),
+        "grounded_questions": grounded,
     }
 
 
@@ -145,9 +146,22 @@ def _answer_record(
     }
     if question.has_expected_skill:
         record["expected_skill"] = list(question.expected_skill) if isinstance(question.expected_skill, list) else question.expected_skill
-    if question.ground_truth_chunk:
-        record["ground_truth_chunk"] = question.ground_truth_chunk
+    ground_truth = _ground_truth(question, facts.judge)
+    if ground_truth is not None:
+        record["ground_truth_chunk"] = ground_truth
     return record
+
+
+def _ground_truth(question: Question, judge: JudgeFacts | None) -> str | None:
+    """Return the reference that a judge grades the question against, so that a later judge can be given the same one."""
+    task = JudgeTask(
+        task_id=question.id,
+        question=question.question,
+        answer=None,
+        ground_truth=question.ground_truth_chunk,
+        expected_topics=question.expected_topics,
+    )
+    return reference_of(task, from_topics=judge is not None and judge.grounded_from_topics)
 
 
 def _cited_materials(answers: Iterable[ArmAnswer], materials: Mapping[str, str]) -> JsonObject:

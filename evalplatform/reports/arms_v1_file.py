@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -83,18 +84,28 @@ def write_arms_v1(path: Path, payload: Mapping[str, JsonValue]) -> Path:
     rejected = path.with_name(path.name + REJECTED_SUFFIX)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        head = checked(WireFile, payload, file=path)
-        for _ in _answers(head, path):
-            pass
-        for _ in _evaluations(head, path):
-            pass
-        _replace(path, lambda stream: _stream(payload, stream))
-    except (InputError, TypeError, ValueError) as error:
+        _check(payload, path)
+        _replace(path, lambda stream: _stream(payload, stream, path))
+    except InputError as error:
         _replace(rejected, lambda stream: json.dump(payload, stream, indent=2, default=repr))
-        problem = str(error) if isinstance(error, InputError) else f"{path}: cannot be written as JSON: {error}."
-        raise InputError(f"{problem} Kept as {rejected}.") from error
+        raise InputError(f"{error} Kept as {rejected}.") from error
     rejected.unlink(missing_ok=True)
     return path
+
+
+def arms_v1_bytes(payload: Mapping[str, JsonValue]) -> bytes:
+    """Return the artifact as `write_arms_v1` would write it.
+
+    Raises:
+        InputError: the payload is not a valid arms.v1 object.
+    """
+    path = Path("arms.json")
+    _check(payload, path)
+    content = BytesIO()
+    with TextIOWrapper(content, encoding="ascii", newline="\n") as text:
+        _stream(payload, text, path)
+        text.flush()
+        return content.getvalue()
 
 
 def read_arms_v1(path: Path) -> ArmsV1:
@@ -111,7 +122,7 @@ def read_arms_v1(path: Path) -> ArmsV1:
     questions: list[ArmsV1Question] = []
     answers: list[ArmAnswer] = []
     timings: list[CallTiming] = []
-    for record in _answers(head, path):
+    for record in _answers(_drained(head.answers), head.arms, path):
         questions.append(
             ArmsV1Question(id=record.question_id, question=record.question_text, category=record.category, difficulty=record.difficulty)
         )
@@ -121,7 +132,7 @@ def read_arms_v1(path: Path) -> ArmsV1:
     reasons = {(answer.question_id, answer.arm): answer.reason for answer in answers}
     scores = [
         score_row(wire, question_id=record.question_id, arm=arm, draw=head.draw, missing_reason=reasons.get((record.question_id, arm)))
-        for record in _evaluations(head, path)
+        for record in _evaluations(_drained(head.evaluations or []), head.arms, {question.id for question in questions}, path)
         for arm, wire in record.scores.items()
     ]
     materials = {digest: text for digest, text in head.judge_materials.items() if text_digest(text) == digest}
@@ -192,36 +203,49 @@ def recomputed_cost_summary(file: ArmsV1) -> JsonObject:
     return cost_summary_block(summary_of(file))
 
 
-def _answers(head: WireFile, path: Path) -> Iterator[WireAnswer]:
+def _check(payload: Mapping[str, JsonValue], path: Path) -> None:
+    head = checked(WireFile, payload, file=path)
+    question_ids = {record.question_id for record in _answers(head.answers, head.arms, path)}
+    for _ in _evaluations(head.evaluations or (), head.arms, question_ids, path):
+        pass
+
+
+def _answers(items: Iterable[object], arms: Sequence[str], path: Path) -> Iterator[WireAnswer]:
     seen: set[str] = set()
-    for position, item in enumerate(head.answers):
+    for position, item in enumerate(items):
         where = f"answers.{position}"
         record = checked(WireAnswer, item, file=path, where=where)
         if record.question_id in seen:
             raise InputError(f"question id {record.question_id!r} is there twice.", file=path, field=f"{where}.question_id")
         seen.add(record.question_id)
-        _check_arms(record.arms, head, path, f"{where}.arms")
+        _check_arms(record.arms, arms, path, f"{where}.arms")
         yield record
 
 
-def _evaluations(head: WireFile, path: Path) -> Iterator[WireEvaluation]:
-    answered = {str(item["question_id"]) for item in head.answers}
+def _evaluations(items: Iterable[object], arms: Sequence[str], question_ids: Set[str], path: Path) -> Iterator[WireEvaluation]:
     seen: set[str] = set()
-    for position, item in enumerate(head.evaluations or ()):
+    for position, item in enumerate(items):
         where = f"evaluations.{position}"
         record = checked(WireEvaluation, item, file=path, where=where)
-        if record.question_id not in answered or record.question_id in seen:
+        if record.question_id not in question_ids or record.question_id in seen:
             rule = "is there twice" if record.question_id in seen else "has no answers in this file"
             raise InputError(f"question id {record.question_id!r} {rule}.", file=path, field=f"{where}.question_id")
         seen.add(record.question_id)
-        _check_arms(record.scores, head, path, f"{where}.scores")
+        _check_arms(record.scores, arms, path, f"{where}.scores")
         yield record
 
 
-def _check_arms(named: Mapping[str, object], head: WireFile, path: Path, field: str) -> None:
+def _check_arms(named: Iterable[str], arms: Sequence[str], path: Path, field: str) -> None:
     for arm in named:
-        if arm not in head.arms:
-            raise UnknownNameError("arm", arm, head.arms, file=path, field=field)
+        if arm not in arms:
+            raise UnknownNameError("arm", arm, arms, file=path, field=field)
+
+
+def _drained(items: list[object]) -> Iterator[object]:
+    """Yield the items in order and let go of each, so that a large file is not held as JSON and as rows at once."""
+    items.reverse()
+    while items:
+        yield items.pop()
 
 
 def _stated_correction(summary: Mapping[str, Any]) -> Correction:
@@ -254,21 +278,28 @@ def _replace(path: Path, write: Callable[[TextIO], None]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _stream(payload: Mapping[str, JsonValue], stream: TextIO) -> None:
-    """Write the object key by key, and the long lists item by item, so that the text of a large file is never held whole."""
+def _stream(payload: Mapping[str, JsonValue], stream: TextIO, path: Path) -> None:
+    """Write the object key by key, and the long lists item by item, so that the text of a large file is never held whole.
+
+    Raises:
+        InputError: a value is no JSON, such as NaN or an object; it names the top-level field.
+    """
     for place, (name, value) in enumerate(payload.items()):
         stream.write("{\n  " if place == 0 else ",\n  ")
         stream.write(f"{json.dumps(name)}: ")
         if name in _STREAMED_LISTS and isinstance(value, list) and value:
             for position, item in enumerate(value):
                 stream.write("[\n    " if position == 0 else ",\n    ")
-                stream.write(_indented(item, 4))
+                stream.write(_indented(item, 4, path, name))
             stream.write("\n  ]")
         else:
-            stream.write(_indented(value, 2))
+            stream.write(_indented(value, 2, path, name))
     stream.write("\n}\n" if payload else "{}\n")
 
 
-def _indented(value: JsonValue, spaces: int) -> str:
-    # JSON strings hold no raw newline, so every newline is one of the layout
-    return json.dumps(value, indent=2, allow_nan=False).replace("\n", "\n" + " " * spaces)
+def _indented(value: JsonValue, spaces: int, path: Path, field: str) -> str:
+    try:
+        text = json.dumps(value, indent=2, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"cannot be written as JSON: {error}.", file=path, field=field) from error
+    return text.replace("\n", "\n" + " " * spaces)  # JSON strings hold no raw newline, so every newline is one of the layout
