@@ -15,6 +15,7 @@ from evalplatform.project.yaml_file import error_from_validation, line_of, plain
 
 PROJECT_FILE_NAME = "evalplatform.yaml"
 PROJECT_VARIABLE = "EVALPLATFORM_PROJECT"
+RESERVED_SUITE_IDS = frozenset({"comparisons", "monitoring", "runs", "suites"})
 
 Found = TypeVar("Found")
 
@@ -119,6 +120,9 @@ def load_project(path: Path, *, environ: Mapping[str, str] = os.environ) -> Proj
         settings = ProjectFile.model_validate(values)
     except ValidationError as error:
         raise error_from_validation(error, model=ProjectFile, data=data, path=path) from None
+    for suite_id in sorted(RESERVED_SUITE_IDS.intersection(settings.suites)):
+        rule = f"a suite cannot be called {suite_id!r}: that is the name of a group of assets."
+        raise ProjectFileError(rule, file=path, line=line_of(data, ("suites", suite_id)), field=f"suites.{suite_id}")
     for loc, noun, name, known in _references(settings):
         if name not in known:
             field = ".".join(str(part) for part in loc)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from evalplatform.adapters.parquet import ROW_GROUP_ROWS, ParquetRows, parquet_bytes, parquet_rows, parquet_schema
+from evalplatform.artifacts.parquet import ROW_GROUP_ROWS, ParquetRows, parquet_bytes, parquet_rows, parquet_schema
 from evalplatform.kernel.errors import InputError, StorageError
 
 SCORES = pa.schema([pa.field("id", pa.string(), nullable=False), ("score", pa.float64()), ("tags", pa.list_(pa.string()))])
