@@ -14,7 +14,7 @@ help:  ## list the targets
 setup: .venv/.ready  ## make the environment in .venv
 
 demo: .venv/.ready  ## run the main job on the example project, offline and keyless
-	@$(BIN)/evalplatform demo
+	@$(BIN)/evalplatform demo examples/evalplatform-docs
 
 dev: .venv/.ready  ## open the Dagster UI on the example project
 	@EVALPLATFORM_PROJECT=$${EVALPLATFORM_PROJECT:-examples/evalplatform-docs} $(BIN)/evalplatform dev
