@@ -7,7 +7,7 @@ from evalplatform.stats.multiplicity import benjamini_hochberg, holm
 from evalplatform.stats.paired import PairedEffect, paired_effect
 
 DIFFERENCES = st.lists(st.integers(-1000, 1000).map(lambda tenths: tenths / 10), min_size=2, max_size=40)
-SLOW_FIRST_CALL = settings(deadline=None, max_examples=60)
+SLOW_FIRST_CALL = settings(deadline=None, max_examples=40)
 """SciPy is imported by the first example, and ties among thirteen pairs are permuted in full."""
 
 FAMILY = st.lists(st.none() | st.floats(0, 1), max_size=12)
