@@ -85,7 +85,8 @@ def finding(delta: ArmDelta) -> Finding:
         return Finding(sentence=f"{delta.arm} was not tested against {baseline}", evidence=f"{size}; {why}.", tone="muted")
     evidence = f"{size}; adjusted p {words.p_value(delta.p_adjusted)}, Wilcoxon p {words.p_value(effect.p_wilcoxon)}."
     if not delta.significant_adjusted:
-        return Finding(sentence=f"{delta.arm}: no difference from {baseline} shown", evidence=evidence, tone="muted")
+        why = ", since the tests disagree" if arms_sections.tests_disagree(delta) else ""
+        return Finding(sentence=f"{delta.arm}: no difference from {baseline} shown{why}", evidence=evidence, tone="muted")
     sentence = f"{delta.arm} scores {words.direction(True, effect.delta_mean)} than {baseline}"
     return Finding(sentence=sentence, evidence=evidence, tone=arms_sections.tone_of(True, effect.delta_mean))
 

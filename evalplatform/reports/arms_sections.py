@@ -1,6 +1,7 @@
 """The tables of an arms report."""
 
 from evalplatform.comparisons.records import ArmCost, ArmDelta, ArmScore, ArmSummary, Interaction
+from evalplatform.comparisons.significance import ALPHA
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.arms_notices import PAIRS_FOR_A_TEST
@@ -58,7 +59,14 @@ def verdict(delta: ArmDelta | None) -> str:
     if delta.significant_adjusted is None:
         few = delta.pairs < PAIRS_FOR_A_TEST
         return f"{words.MISSING} ({delta.pairs} pairs, {PAIRS_FOR_A_TEST} needed)" if few else f"{words.MISSING} (N/A: no spread)"
+    if tests_disagree(delta):
+        return f"{words.direction(False, delta.effect.delta_mean)} (tests disagree)"
     return words.direction(delta.significant_adjusted, delta.effect.delta_mean)
+
+
+def tests_disagree(delta: ArmDelta) -> bool:
+    """Say whether the adjusted t-test alone would have decided: the Wilcoxon test does not agree, and a verdict needs both."""
+    return delta.significant_adjusted is False and delta.p_adjusted is not None and delta.p_adjusted < ALPHA
 
 
 def summary_section(summary: ArmSummary) -> Section:
