@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.comparisons.arm_costs import arm_costs
+from evalplatform.comparisons.arm_retrieval import RequiredDocuments, arm_retrievals
 from evalplatform.comparisons.interactions import EffectOf, interactions
 from evalplatform.comparisons.question_scores import QuestionScores, question_scores
 from evalplatform.comparisons.records import ArmDelta, ArmScore, ArmSummary, JudgedScore
@@ -37,6 +38,7 @@ def summarise_arms(
     draws: int = 1,
     correction: Correction = "holm",
     clusters: QuestionClusters | None = None,
+    required_documents: RequiredDocuments | None = None,
     seed: int = 0,
 ) -> ArmSummary:
     """Return everything a report says in numbers about one cell under one judge, unrounded.
@@ -55,6 +57,7 @@ def summarise_arms(
         draws: how many draws each question was to have.
         correction: `holm` or `bh`.
         clusters: questions that depend on each other; intervals and tests then use a clustered error.
+        required_documents: what each question requires, where retrieval is to be measured.
         seed: of the sign-flip test, where it is not exact. Each delta and interaction has a generator of its own, derived from its name, so
             that neither the order of the arms nor another arm changes a p-value.
 
@@ -78,6 +81,9 @@ def summarise_arms(
         deltas=deltas,
         interactions=interactions(points, arms=arms, baseline_arm=baseline_arm, correction=correction, effect_of=effect_of),
         costs=arm_costs(arms, answers=answers, timings=timings),
+        retrieval=arm_retrievals(
+            arms, answers=answers, required=required_documents or {}, clusters=None if clusters is None else clusters.labels
+        ),
         coverage_rate=_coverage_rate(deltas, len(question_ids)) if scores else None,
         cluster_field=None if clusters is None else clusters.field,
     )

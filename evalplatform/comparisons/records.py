@@ -4,6 +4,7 @@ from pydantic import Field
 
 from evalplatform.judging.records import Judgement
 from evalplatform.kernel.values import Value
+from evalplatform.retrieval.measures import RetrievalMeasures
 from evalplatform.stats.paired import PairedEffect
 
 
@@ -94,11 +95,25 @@ class ArmCost(Value):
     mean_time_to_first_token_seconds: float | None
 
 
+class ArmRetrieval(Value):
+    """How much of what questions require one arm brought back.
+
+    `questions` counts those that require documents; a question whose retrieval failed is among them and not in the measures. `retrieved`
+    is measured over the first stage (`k` is the suite's top_k), `kept` over what passed the reranker and went to the model. Both are None
+    where no retrieval came back at all.
+    """
+
+    arm: str
+    questions: int
+    retrieved: RetrievalMeasures | None
+    kept: RetrievalMeasures | None
+
+
 class ArmSummary(Value):
     """Everything a report says in numbers about one cell under one judge.
 
     `coverage_rate` is the least share of questions scored in both arms, over all arms but the baseline; None without a second arm, and
-    where nothing was judged.
+    where nothing was judged. `retrieval` has the arms that retrieve, where questions require documents.
     """
 
     baseline_arm: str
@@ -109,5 +124,6 @@ class ArmSummary(Value):
     deltas: dict[str, ArmDelta]
     interactions: tuple[Interaction, ...]
     costs: dict[str, ArmCost]
+    retrieval: dict[str, ArmRetrieval] = Field(default_factory=dict)
     coverage_rate: float | None
     cluster_field: str | None = None

@@ -12,7 +12,7 @@ from evalplatform.questions.form import questions_digest
 from evalplatform.questions.json_text import json_lines_records, json_records
 from evalplatform.questions.keys import LEVELS, NEVER_EXTRA, SCHEMA_VERSIONS, TYPED_KEYS
 from evalplatform.questions.raw import RawFile, RawRecord
-from evalplatform.questions.records import Question, QuestionSet
+from evalplatform.questions.records import REQUIRED_DOCUMENTS, Question, QuestionSet
 from evalplatform.questions.upgrade import Upgrades, assigned_ids, upgraded
 
 _READERS = {".json": json_records, ".jsonl": json_lines_records, ".ndjson": json_lines_records, ".csv": csv_records}
@@ -102,6 +102,7 @@ def _hash_warning(raw: RawFile, digest: str) -> tuple[str, ...]:
 
 def _question(record: RawRecord, question_id: str, fields: dict[str, JsonValue]) -> Question:
     _check_types(record, fields)
+    _check_required_documents(record, fields.get("metadata"))
     fields = with_checks_as_facts(fields, record)
     known = {key: fields[key] for key in ("category", "level", "difficulty", "persona", "ground_truth_chunk", "metadata") if key in fields}
     return Question.model_validate(
@@ -132,6 +133,13 @@ def _check_types(record: RawRecord, fields: dict[str, JsonValue]) -> None:
     level = fields.get("level")
     if isinstance(level, str) and level not in LEVELS:
         raise record.refusal(f"{level!r} is none of {', '.join(LEVELS)}.", field="level", nearest=nearest_name(level, LEVELS))
+
+
+def _check_required_documents(record: RawRecord, metadata: JsonValue) -> None:
+    """Refuse what could not be measured: metadata is open, but retrieval is measured against this key of it."""
+    ids = metadata.get(REQUIRED_DOCUMENTS) if isinstance(metadata, dict) else None
+    if ids is not None and not (isinstance(ids, list) and all(isinstance(item, str) and item.strip() for item in ids)):
+        raise record.refusal(f"must be a list of document ids, not {_shortened(ids)}.", field=f"metadata.{REQUIRED_DOCUMENTS}")
 
 
 def _shortened(value: JsonValue) -> str:

@@ -4,6 +4,9 @@ from pydantic import Field, JsonValue
 
 from evalplatform.kernel.values import Value
 
+REQUIRED_DOCUMENTS = "required_documents"
+"""The key of a question's metadata that lists the documents a full answer needs, by id: a file's name without folder and last ending."""
+
 
 class Fact(Value):
     """Something a good answer says (or, as a forbidden fact, must not say).
@@ -37,6 +40,12 @@ class Question(Value):
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     extra: dict[str, JsonValue] = Field(default_factory=dict)
 
+    @property
+    def required_documents(self) -> tuple[str, ...]:
+        """The ids of the documents that a full answer needs: `metadata.required_documents`, empty where the question names none."""
+        ids = self.metadata.get(REQUIRED_DOCUMENTS)
+        return tuple(str(document_id) for document_id in ids) if isinstance(ids, list) else ()
+
 
 class QuestionSet(Value):
     """Ordered questions with unique ids.
@@ -49,3 +58,8 @@ class QuestionSet(Value):
     questions: tuple[Question, ...]
     digest: str
     warnings: tuple[str, ...] = ()
+
+    @property
+    def required_documents(self) -> dict[str, frozenset[str]]:
+        """The ids of the documents that each question requires, of the questions that require any."""
+        return {question.id: frozenset(question.required_documents) for question in self.questions if question.required_documents}

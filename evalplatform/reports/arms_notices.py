@@ -73,7 +73,7 @@ def notices(facts: RunFacts, questions: QuestionSet, summary: ArmSummary, rows: 
 def coverage(summary: ArmSummary) -> str:
     """Return the coverage as `97.5% of questions scored in both arms`; the least over all arms."""
     if summary.coverage_rate is None:
-        return f"{words.MISSING} (no second arm)"
+        return f"{words.MISSING} ({'nothing was judged' if summary.deltas else 'no second arm'})"
     return f"{words.share(summary.coverage_rate)} of questions scored in both arms"
 
 

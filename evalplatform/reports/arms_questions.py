@@ -11,6 +11,7 @@ from evalplatform.judging.records import Judgement
 from evalplatform.kernel.digests import text_digest
 from evalplatform.questions.records import Question
 from evalplatform.reports import words
+from evalplatform.reports.arms_retrieval import required_found
 from evalplatform.reports.arms_rows import Place, RunRows
 from evalplatform.reports.arms_view import AnswerView, ArmPoints, Cell, ChunkView, Column, Fact, QuestionView, Section, Table, Tone
 from evalplatform.reports.visible import one_line
@@ -105,6 +106,8 @@ def _view(position: int, question: Question, evidence: Evidence) -> QuestionView
     for label, facts_of in (("Expected", question.expected_facts), ("Forbidden", question.forbidden_facts)):
         if facts_of:
             facts.append(Fact(label=label, value="; ".join(fact.label for fact in facts_of)))
+    if question.required_documents:
+        facts.append(Fact(label="Required documents", value=", ".join(question.required_documents)))
     return QuestionView(
         anchor=anchor_of(position),
         id=question.id,
@@ -112,12 +115,12 @@ def _view(position: int, question: Question, evidence: Evidence) -> QuestionView
         about=tuple(facts),
         points=arm_points(question, evidence),
         answers=tuple(
-            _answer((question.id, arm, draw), evidence) for arm in evidence.summary.arms for draw in range(evidence.summary.draws)
+            _answer(question, (question.id, arm, draw), evidence) for arm in evidence.summary.arms for draw in range(evidence.summary.draws)
         ),
     )
 
 
-def _answer(place: Place, evidence: Evidence) -> AnswerView:
+def _answer(question: Question, place: Place, evidence: Evidence) -> AnswerView:
     _, arm, draw = place
     rows, draws = evidence.rows, evidence.summary.draws
     answer, judgement = rows.answers.get(place), rows.judgements.get(place)
@@ -136,7 +139,7 @@ def _answer(place: Place, evidence: Evidence) -> AnswerView:
         raw_answer=None if answer is None else answer.raw_answer,
         chunks=() if answer is None else _chunks(answer),
         judge_reply=None if judgement is None else judgement.raw_reply,
-        record=_record(answer, judgement, rows.timings.get(place)),
+        record=_record(question, answer, judgement, rows.timings.get(place)),
     )
 
 
@@ -147,7 +150,12 @@ def _chunks(answer: ArmAnswer) -> tuple[ChunkView, ...]:
     )
 
 
-def _record(answer: ArmAnswer | None, judgement: Judgement | None, timing: CallTiming | None) -> tuple[Fact, ...]:
+def _required(question: Question, answer: ArmAnswer) -> str | None:
+    found = required_found(question, answer)
+    return None if found is None else f"{found.required:,} required, {found.retrieved:,} of them retrieved, {found.kept:,} kept"
+
+
+def _record(question: Question, answer: ArmAnswer | None, judgement: Judgement | None, timing: CallTiming | None) -> tuple[Fact, ...]:
     facts: list[tuple[str, str | None]] = []
     if answer is not None:
         shaped = "yes, by its treatment or a plugin" if answer.used_system_prompt else "no"
@@ -164,6 +172,7 @@ def _record(answer: ArmAnswer | None, judgement: Judgement | None, timing: CallT
             ("Same call", "yes: another arm sent the very same request" if answer.same_call else None),
             ("Tokens", f"{words.count(answer.usage.prompt_tokens)} prompt, {words.count(answer.usage.completion_tokens)} completion"),
             ("Cost", f"USD {words.usd(answer.cost_usd)}"),
+            ("Documents", _required(question, answer)),
             ("Treatment", _json(answer.metadata) if answer.metadata else None),
         ]
     if timing is not None:

@@ -7,7 +7,7 @@ from evalplatform.comparisons.question_scores import question_scores
 from evalplatform.comparisons.records import ArmDelta, ArmSummary, JudgedScore
 from evalplatform.kernel.text import plural
 from evalplatform.questions.records import QuestionSet
-from evalplatform.reports import arms_notices, arms_questions, arms_sections, words
+from evalplatform.reports import arms_notices, arms_questions, arms_retrieval, arms_sections, words
 from evalplatform.reports.arms_rows import RunRows
 from evalplatform.reports.arms_view import ArmsReport, DeltaPlotRow, Finding, ScorePlotRow
 from evalplatform.reports.run_facts import RunFacts
@@ -47,8 +47,10 @@ def build_arms_report(
     sections = (
         arms_sections.significance_section(summary),
         arms_sections.interaction_section(summary),
+        arms_retrieval.retrieval_section(summary),
         arms_sections.cost_section(summary, rows),
-        arms_sections.unscored_section(summary, rows, ids),
+        # Where nobody judged, every answer is unscored, and the notice says so; a list of all of them would tell nothing more.
+        arms_sections.unscored_section(summary, rows, ids) if facts.judge is not None else None,
     )
     return ArmsReport(
         title=f"{facts.library_name}: {arms_sections.against(summary, 'against')}",

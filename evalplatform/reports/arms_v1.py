@@ -16,7 +16,7 @@ from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.seeds import seed_for_draw
 from evalplatform.kernel.usage import known_sum
 from evalplatform.questions.records import Question, QuestionSet
-from evalplatform.reports.arms_v1_blocks import cost_summary_block, summary_block
+from evalplatform.reports.arms_v1_blocks import cost_summary_block, retrieval_summary_block, summary_block
 from evalplatform.reports.arms_v1_rows import JsonObject, arm_record, score_record
 from evalplatform.reports.arms_v1_wire import SCHEMA_VERSION
 from evalplatform.reports.rounding import rounded, rounded_or_none
@@ -72,6 +72,7 @@ def arms_v1_payload(
         scores=[row if draw == 0 else row.model_copy(update={"draw": 0}) for row in judged.values()],
         timings=[row for row in timings if row.draw == draw],
         correction=correction,
+        required_documents=questions.required_documents,
     )
     clock = _rows_of_draw(timings, draw)
     payload: JsonObject = _header(facts, questions, draw)
@@ -87,6 +88,8 @@ def arms_v1_payload(
         payload["summary"] = summary_block(summary)
         payload.update(_judge_stamps(facts.judge, of_draw, judged))
     payload.update(_platform_facts(facts, draw))
+    if summary.retrieval:
+        payload["retrieval_summary"] = retrieval_summary_block(summary)
     return payload
 
 
@@ -146,6 +149,8 @@ def _answer_record(
     }
     if question.has_expected_skill:
         record["expected_skill"] = list(question.expected_skill) if isinstance(question.expected_skill, list) else question.expected_skill
+    if question.required_documents:
+        record["required_documents"] = list(question.required_documents)
     ground_truth = _ground_truth(question, facts.judge)
     if ground_truth is not None:
         record["ground_truth_chunk"] = ground_truth

@@ -5,6 +5,7 @@ from pydantic import JsonValue
 from evalplatform.comparisons.records import ArmCost, ArmDelta, ArmSummary, Interaction
 from evalplatform.reports.arms_v1_rows import JsonObject
 from evalplatform.reports.rounding import rounded, rounded_or_none, rounded_p
+from evalplatform.retrieval.measures import RetrievalMeasures
 from evalplatform.stats.paired import PairedEffect
 
 
@@ -34,6 +35,31 @@ def summary_block(summary: ArmSummary) -> JsonObject:
 def cost_summary_block(summary: ArmSummary) -> JsonObject:
     """Return `cost_summary` by arm; an arm without a finished answer is absent."""
     return {arm: _cost_block(cost) for arm, cost in summary.costs.items() if cost.answers}
+
+
+def retrieval_summary_block(summary: ArmSummary) -> JsonObject:
+    """Return `retrieval_summary` by arm, this platform's own block; the arms that retrieve, where questions require documents."""
+    return {
+        arm: {"questions": found.questions, "retrieved": _measures_block(found.retrieved), "kept": _measures_block(found.kept)}
+        for arm, found in summary.retrieval.items()
+    }
+
+
+def _measures_block(measures: RetrievalMeasures | None) -> JsonObject | None:
+    if measures is None:
+        return None
+    return {
+        "k": measures.k,
+        "n": measures.measured,
+        "recall_mean": rounded_or_none(measures.mean_recall_rate, 4),
+        "recall_ci_lo": rounded_or_none(measures.recall_ci_lo_rate, 4),
+        "recall_ci_hi": rounded_or_none(measures.recall_ci_hi_rate, 4),
+        "recall_best_possible": rounded_or_none(measures.best_recall_rate, 4),
+        "hits": measures.hits,
+        "hit_rate": rounded_or_none(measures.hit_rate, 4),
+        "hit_ci_lo": rounded_or_none(measures.hit_ci_lo_rate, 4),
+        "hit_ci_hi": rounded_or_none(measures.hit_ci_hi_rate, 4),
+    }
 
 
 def _effect_block(effect: PairedEffect) -> JsonObject:

@@ -16,7 +16,7 @@ from evalplatform.comparisons.records import ArmSummary, JudgedScore
 from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.kernel.values import Value
-from evalplatform.reports.arms_v1_blocks import cost_summary_block, summary_block
+from evalplatform.reports.arms_v1_blocks import cost_summary_block, retrieval_summary_block, summary_block
 from evalplatform.reports.arms_v1_rows import JsonObject, answer_row, score_row, timing_row
 from evalplatform.reports.arms_v1_wire import WireAnswer, WireEvaluation, WireFile, checked
 from evalplatform.stats.multiplicity import Correction
@@ -32,12 +32,13 @@ class ArmsV1Question(Value):
     question: str
     category: str | None = None
     difficulty: str | int | float | None = None
+    required_documents: tuple[str, ...] = ()
 
 
 class ArmsV1(Value):
     """An arms.v1 file, read: its stamps, and its answers, scores and timings as rows of one draw.
 
-    `summary` and `cost_summary` are the blocks as the file states them; `recomputed_summary` and `recomputed_cost_summary` compute them
+    `summary`, `cost_summary` and `retrieval_summary` are the blocks as the file states them; `recomputed_summary` and its like compute them
     again. `materials` holds the judge materials whose text has its digest. `warnings` says in one sentence each what was skipped.
     """
 
@@ -68,6 +69,7 @@ class ArmsV1(Value):
     draw: int = 0
     summary: dict[str, JsonValue] = Field(default_factory=dict)
     cost_summary: dict[str, JsonValue] = Field(default_factory=dict)
+    retrieval_summary: dict[str, JsonValue] = Field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 
@@ -124,7 +126,13 @@ def read_arms_v1(path: Path) -> ArmsV1:
     timings: list[CallTiming] = []
     for record in _answers(_drained(head.answers), head.arms, path):
         questions.append(
-            ArmsV1Question(id=record.question_id, question=record.question_text, category=record.category, difficulty=record.difficulty)
+            ArmsV1Question(
+                id=record.question_id,
+                question=record.question_text,
+                category=record.category,
+                difficulty=record.difficulty,
+                required_documents=record.required_documents,
+            )
         )
         for arm, wire in record.arms.items():
             answers.append(answer_row(wire, question_id=record.question_id, arm=arm, draw=head.draw))
@@ -164,6 +172,7 @@ def read_arms_v1(path: Path) -> ArmsV1:
         draw=head.draw,
         summary=head.summary,
         cost_summary=head.cost_summary,
+        retrieval_summary=head.retrieval_summary,
         warnings=tuple(
             f"{path}: judge material {digest} does not have that digest and is skipped."
             for digest in head.judge_materials
@@ -190,6 +199,7 @@ def summary_of(file: ArmsV1, *, correction: Correction | None = None) -> ArmSumm
         scores=[row.model_copy(update={"draw": 0}) for row in file.scores],  # the file's one draw is all there is
         timings=file.timings,
         correction=correction or _stated_correction(file.summary),
+        required_documents={question.id: frozenset(question.required_documents) for question in file.questions},
     )
 
 
@@ -201,6 +211,11 @@ def recomputed_summary(file: ArmsV1) -> JsonObject:
 def recomputed_cost_summary(file: ArmsV1) -> JsonObject:
     """Return the `cost_summary` block that the file's answers give, rounded as the format says."""
     return cost_summary_block(summary_of(file))
+
+
+def recomputed_retrieval_summary(file: ArmsV1) -> JsonObject:
+    """Return the `retrieval_summary` block that the file's answers and required documents give; empty where nothing is required."""
+    return retrieval_summary_block(summary_of(file))
 
 
 def _check(payload: Mapping[str, JsonValue], path: Path) -> None:

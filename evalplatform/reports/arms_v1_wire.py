@@ -89,6 +89,7 @@ class WireAnswer(_Wire):
     question_text: str
     category: str | None = None
     difficulty: str | int | float | None = None
+    required_documents: tuple[str, ...] = ()
     arms: dict[str, WireArm]
 
 
@@ -135,6 +136,7 @@ class WireFile(_Wire):
     evaluations: list[Any] | None = None
     summary: OpenObject = Field(default_factory=dict)
     cost_summary: OpenObject = Field(default_factory=dict)
+    retrieval_summary: OpenObject = Field(default_factory=dict)
     judge_materials: dict[Digest, str] = Field(default_factory=dict)
     judge_context: str | None = None
     judge_model: str | None = None

@@ -8,6 +8,7 @@ from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.comparisons.records import JudgedScore
 from evalplatform.kernel.digests import text_digest
 from evalplatform.questions.records import Question, QuestionSet
+from evalplatform.reports.arms_retrieval import required_found
 from evalplatform.reports.arms_rows import Place, RunRows
 
 COLUMNS = (
@@ -35,6 +36,8 @@ COLUMNS = (
     "judge_cost_usd",
 )
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
+RETRIEVAL_COLUMNS = ("required_documents", "required_retrieved", "required_kept")
+"""How many documents the question requires, and how many of them the answer's retrieval found and kept."""
 CsvValue = str | int | float | bool | None
 
 
@@ -61,8 +64,9 @@ def write_scores_csv(
 ) -> int:
     """Write one row per question, arm and draw, in that order, and return how many.
 
-    The first row names the columns; those of the judge's dimensions come last, as `dimension_NAME`. A missing number is an empty cell. A
-    place without an answer has the state `not_asked`. Answers stand by length and digest; their text is in the JSON artifact.
+    The first row names the columns; those of retrieval follow where a question requires documents, and those of the judge's dimensions come
+    last, as `dimension_NAME`. A missing number is an empty cell. A place without an answer has the state `not_asked`. Answers stand by
+    length and digest; their text is in the JSON artifact.
 
     Args:
         out: an open text file, UTF-8, opened with `newline=""`.
@@ -77,10 +81,12 @@ def write_scores_csv(
     dimensions = sorted({name for judgement in rows.judgements.values() for name in judgement.dimensions})
     # RFC 4180's line ends; with a bare newline the csv module leaves a lone carriage return in a text unquoted.
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([*COLUMNS, *(spreadsheet_safe(f"dimension_{name}") for name in dimensions)])
+    measured = bool(questions.required_documents)
+    writer.writerow([*COLUMNS, *(RETRIEVAL_COLUMNS if measured else ()), *(spreadsheet_safe(f"dimension_{name}") for name in dimensions)])
     places = [(question, (question.id, arm, draw)) for question in questions.questions for arm in arms for draw in range(draws)]
     for question, place in places:
-        writer.writerow([_cell(value) for value in (*_values(question, place, rows), *_dimensions(place, dimensions, rows))])
+        found = _found(question, place, rows) if measured else ()
+        writer.writerow([_cell(value) for value in (*_values(question, place, rows), *found, *_dimensions(place, dimensions, rows))])
     return len(places)
 
 
@@ -113,6 +119,13 @@ def _answer_values(answer: ArmAnswer) -> tuple[CsvValue, ...]:
         answer.cost_usd,
         answer.calls,
     )
+
+
+def _found(question: Question, place: Place, rows: RunRows) -> tuple[CsvValue, ...]:
+    answer = rows.answers.get(place)
+    found = None if answer is None else required_found(question, answer)
+    required = len(set(question.required_documents)) or None
+    return (required, None, None) if found is None else (found.required, found.retrieved, found.kept)
 
 
 def _dimensions(place: Place, names: Sequence[str], rows: RunRows) -> tuple[CsvValue, ...]:

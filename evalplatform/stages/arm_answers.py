@@ -20,7 +20,7 @@ from evalplatform.stages.facts import AnswerFacts, as_facts
 from evalplatform.stages.tables import ANSWERS, TIMINGS, read_texts, texts_table
 
 ASSET = "arm_answers"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 ANSWERS_FILE = "answers.parquet"
 TIMINGS_FILE = "timings.parquet"
 TEXTS_FILE = "texts.parquet"

@@ -13,7 +13,7 @@ from evalplatform.stages.context import StageKey, StageResult, SuiteContext, sto
 from evalplatform.stages.facts import SummaryFacts, answer_facts, as_facts, score_facts
 
 ASSET = "arm_summary"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 FILE = "summary.json"
 
 
@@ -46,6 +46,7 @@ def materialize_arm_summary(context: SuiteContext, cell: Cell, judge: JudgeCell 
         draws=suite.draws,
         correction=suite.correction,
         clusters=None if suite.cluster_field is None else clusters_by_field(questions, suite.cluster_field),
+        required_documents=questions.required_documents,
         seed=derived_seed("arm_summary", key.data_version),
     )
     facts = SummaryFacts(

@@ -26,7 +26,7 @@ from evalplatform.stages.context import StageKey, StageResult, SuiteContext, sto
 from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts
 
 ASSET = "arms_report"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 MARKDOWN_FILE = "report.md"
 HTML_FILE = "report.html"
 CSV_FILE = "scores.csv"

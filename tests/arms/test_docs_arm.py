@@ -34,6 +34,8 @@ def test_chunks_are_reranked_the_best_three_injected_and_all_of_it_recorded():
     assert config.material.text == SEPARATOR.join(config.contexts)
     assert config.metadata == {
         "arm_kind": "docs",
+        "top_k": 5,
+        "retrieved_sources": ["page-0", "page-1", "page-2", "page-3", "page-4"],
         "raw_count": 5,
         "after_rerank": 3,
         "top_score": 0.62,

@@ -40,6 +40,8 @@ def test_a_number_and_its_text_are_one_id(tmp_path: Path) -> None:
         ({"id": "a", "question": "nan"}, "question", "null or NaN"),
         ({"id": "a", "prompt": "q"}, "question", "is missing; the record has 'id', 'prompt'"),
         ({"id": "a", "question": 3}, "question", "must be a string, not 3"),
+        ({"id": "a", "question": "q", "metadata": {"required_documents": "card"}}, "metadata.required_documents", "must be a list of"),
+        ({"id": "a", "question": "q", "metadata": {"required_documents": [1]}}, "metadata.required_documents", "must be a list of"),
         ({"id": 1.5, "question": "q"}, "id", "must be a string or an integer, not 1.5"),
         ({"id": True, "question": "q"}, "id", "must be a string or an integer, not True"),
         ({"id": "  ", "question": "q"}, "id", "only white space"),

@@ -45,6 +45,7 @@ def resummarised(run: ArmsRun, **changes: object) -> ArmsRun:
         scores=changed.scores,
         timings=changed.timings,
         draws=changed.facts.draws,
+        required_documents=changed.questions.required_documents,
     )
     return replace(changed, summary=summary)
 
@@ -53,6 +54,35 @@ def test_the_sections_come_in_the_published_order(report: ArmsReport) -> None:
     assert report.summary.key == "summary"
     assert [part.key for part in report.sections] == ["significance", "interaction", "cost", "unscored"]
     assert report.question_scores.key == "questions"
+
+
+def test_retrieval_has_a_section_where_questions_require_documents() -> None:
+    run = arms_run(retrieval=True)
+    report = run.report()
+    assert [part.key for part in report.sections] == ["significance", "interaction", "retrieval", "cost", "unscored"]
+    part = section(report, "retrieval")
+    assert column(part, "Arm") == ["docs", "docs", "docs+skill:bucket-lifecycle", "docs+skill:bucket-lifecycle"]
+    assert column(part, "Documents") == ["retrieved", "kept"] * 2
+    assert column(part, "k") == ["5", "3"] * 2
+    measures = run.summary.retrieval["docs"].retrieved
+    assert measures is not None
+    assert column(part, "Recall@k")[0] == f"{measures.mean_recall_rate:.3f}"
+    assert column(part, "Hits")[0] == column(part, "Measured")[0] == "39/39"
+    documents = [next((fact.value for fact in answer.record if fact.label == "Documents"), None) for answer in report.questions[3].answers]
+    assert documents[:2] == [None, "2 required, 2 of them retrieved, 1 kept"]
+
+
+def test_retrieval_that_failed_is_said_to_be_unmeasured() -> None:
+    run = arms_run(questions=8, arms=("baseline", "docs"), retrieval=True)
+    gone = tuple(
+        row.with_changes(state="failed", answer=None, reason="prepare_failed: retrieval_failed: gone", metadata={}, context_chunks=())
+        if row.arm == "docs" and row.question_id in ("q0001", "q0002")
+        else row
+        for row in run.answers
+    )
+    part = section(resummarised(run, answers=gone).report(), "retrieval")
+    assert column(part, "Measured") == ["5/7", "5/7"]
+    assert any("are not measured" in note and "failed" in note for note in part.notes)
 
 
 def test_headings_name_the_arm_that_was_scored() -> None:
@@ -130,6 +160,8 @@ def test_a_truncated_run_says_why_and_how_much_is_there(run: ArmsRun) -> None:
 def test_a_run_that_was_not_judged_has_no_points_anywhere(run: ArmsRun) -> None:
     report = resummarised(run, facts=run.facts.with_changes(judge=None), scores=()).report()
     assert notice(report, "Not judged")
+    assert next(fact.value for fact in report.facts if fact.label == "Coverage") == "— (nothing was judged)"
+    assert "unscored" not in [part.key for part in report.sections]
     assert {row.mean_points for row in summary_table(report)} == {"—"}
     assert report.findings == ()
 

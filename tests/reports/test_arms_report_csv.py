@@ -36,6 +36,13 @@ def test_the_file_reads_as_it_did() -> None:
     assert_snapshot(SNAPSHOTS / "scores.csv", written(arms_run(questions=4, arms=("baseline", "docs"))))
 
 
+def test_what_was_required_retrieved_and_kept_is_counted_where_questions_require_documents() -> None:
+    found = rows(written(arms_run(questions=4, arms=("baseline", "docs"), retrieval=True)))
+    counts = [tuple(row[name] for name in ("required_documents", "required_retrieved", "required_kept")) for row in found]
+    assert counts == [("", "", "")] * 2 + [("2", "", ""), ("2", "1", "1"), ("1", "", ""), ("1", "1", "1"), ("2", "", ""), ("2", "2", "1")]
+    assert "required_documents" not in rows(written(arms_run(questions=4, arms=("baseline", "docs"))))[0]
+
+
 def test_there_is_a_row_for_every_question_arm_and_draw_in_order() -> None:
     run = arms_run(questions=5, draws=2, arms=("baseline", "docs"))
     found = [(row["question_id"], row["arm"], row["draw"]) for row in rows(written(run))]

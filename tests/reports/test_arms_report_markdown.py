@@ -28,7 +28,8 @@ def plain(token: Token) -> str:
 
 
 def test_the_report_reads_as_it_did() -> None:
-    report = arms_run(questions=8, arms=("baseline", "docs", "skill:bucket-lifecycle", "docs+skill:bucket-lifecycle")).report()
+    arms = ("baseline", "docs", "skill:bucket-lifecycle", "docs+skill:bucket-lifecycle")
+    report = arms_run(questions=8, arms=arms, retrieval=True).report()
     assert_snapshot(SNAPSHOTS / "arms_report.md", arms_markdown(report))
 
 

@@ -14,7 +14,13 @@ from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.usage import Usage
 from evalplatform.questions.records import Question, QuestionSet
 from evalplatform.reports.arms_v1 import arms_v1_payload
-from evalplatform.reports.arms_v1_file import read_arms_v1, recomputed_cost_summary, recomputed_summary, write_arms_v1
+from evalplatform.reports.arms_v1_file import (
+    read_arms_v1,
+    recomputed_cost_summary,
+    recomputed_retrieval_summary,
+    recomputed_summary,
+    write_arms_v1,
+)
 from tests.support.arm_rows import (
     MATERIALS,
     Table,
@@ -29,6 +35,7 @@ from tests.support.arm_rows import (
     timing,
     timings_of,
 )
+from tests.support.arms_fixture import arms_run
 
 CASES = Path(__file__).parents[1] / "cases/treatment-arms"
 TABLE: Table = {
@@ -224,3 +231,22 @@ def test_scores_without_a_judge_are_refused() -> None:
 def test_two_rows_for_one_place_are_refused() -> None:
     with pytest.raises(InputError, match="arm 'docs' has two rows for question 'q0001', draw 0"):
         payload_of(answers=[*answers_of(TABLE), answer(1, "docs")])
+
+
+def test_retrieval_can_be_computed_again_from_the_file(tmp_path: Path) -> None:
+    run = arms_run(questions=8, arms=("baseline", "docs"), retrieval=True)
+    materials = {row.material_digest: row.arm for row in run.answers if row.material_digest is not None}
+    payload = arms_v1_payload(run.facts, run.questions, answers=run.answers, scores=run.scores, timings=run.timings, materials=materials)
+    file = read_arms_v1(write_arms_v1(tmp_path / "arms.json", payload))
+    assert file.retrieval_summary == payload["retrieval_summary"] == recomputed_retrieval_summary(file)
+    docs = file.retrieval_summary["docs"]
+    assert (docs["questions"], docs["retrieved"]["k"], docs["kept"]["k"]) == (7, 5, 3)
+    assert docs["retrieved"]["recall_mean"] == round((3 * 1 + 1 + 3 * 0.5) / 7, 4)
+    assert docs["retrieved"]["hits"] == 7
+
+
+def test_without_required_documents_the_file_says_nothing_of_retrieval(tmp_path: Path) -> None:
+    payload = payload_of()
+    assert "retrieval_summary" not in payload
+    assert all("required_documents" not in record for record in payload["answers"])
+    assert recomputed_retrieval_summary(read_arms_v1(write_arms_v1(tmp_path / "arms.json", payload))) == {}

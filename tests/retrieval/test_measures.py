@@ -47,12 +47,16 @@ def test_rates_average_over_questions_that_require_documents():
     assert (measures.questions, measures.measured) == (4, 3)
     assert measures.mean_recall_rate == pytest.approx((1 + 0.25 + 0) / 3)
     assert measures.hit_rate == pytest.approx(2 / 3)
+    assert measures.hits == 2
+    assert measures.best_recall_rate == pytest.approx((1 + 0.5 + 1) / 3), "no two documents can be four"
 
 
 def test_rates_of_no_measured_question_are_unknown_not_zero():
     measures = retrieval_measures([RetrievedDocuments(retrieved=("a",), required=frozenset())], k=3)
     assert measures.mean_recall_rate is None
     assert measures.hit_rate is None
+    assert measures.best_recall_rate is None
+    assert (measures.recall_ci_lo_rate, measures.hit_ci_lo_rate) == (None, None)
 
 
 @pytest.mark.parametrize(

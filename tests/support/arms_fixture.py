@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
 
+from pydantic import JsonValue
+
 from evalplatform.answering.records import ArmAnswer, CallTiming, ContextChunk
 from evalplatform.calls.counts import CallCounts
 from evalplatform.comparisons.arm_summary import summarise_arms
@@ -52,11 +54,21 @@ class ArmsRun:
 
 
 def arms_run(
-    *, questions: int = 40, arms: tuple[str, ...] = ARMS, draws: int = 1, failures: bool = True, texts: dict[str, str] | None = None
+    *,
+    questions: int = 40,
+    arms: tuple[str, ...] = ARMS,
+    draws: int = 1,
+    failures: bool = True,
+    retrieval: bool = False,
+    texts: dict[str, str] | None = None,
 ) -> ArmsRun:
-    """Return a run. `texts` replaces the answer of every arm to the questions it names."""
+    """Return a run.
+
+    With `retrieval` all questions but the first require documents, which the docs arms find in part. `texts` replaces the answer of every
+    arm to the questions it names.
+    """
     random = Random(20)
-    asked = tuple(_question(number) for number in range(questions))
+    asked = tuple(_question(number, required=retrieval and number > 0) for number in range(questions))
     answers, scores, timings = [], [], []
     for number, question in enumerate(asked):
         ground = random.gauss(56, 14)
@@ -77,6 +89,7 @@ def arms_run(
         scores=scores,
         timings=timings,
         draws=draws,
+        required_documents=question_set.required_documents,
     )
     facts = run_facts(arms, draws=draws, question_set_digest=question_set.digest)
     return ArmsRun(facts, question_set, tuple(answers), tuple(scores), tuple(timings), summary)
@@ -121,11 +134,15 @@ def run_facts(arms: tuple[str, ...], *, draws: int, question_set_digest: str) ->
     )
 
 
-def _question(number: int) -> Question:
+def _question(number: int, *, required: bool) -> Question:
     topic = TOPICS[number % len(TOPICS)]
     text = f"How do I {topic} in a bucket with {10 ** (number % 5 + 1):,} objects?"
     return Question(
-        id=f"q{number:04d}", question=text, category="lifecycle" if number % 2 else "access", difficulty=("easy", "hard")[number % 2]
+        id=f"q{number:04d}",
+        question=text,
+        category="lifecycle" if number % 2 else "access",
+        difficulty=("easy", "hard")[number % 2],
+        metadata={"required_documents": ["lifecycle", "versions"][: 1 + number % 2]} if required else {},
     )
 
 
@@ -160,9 +177,16 @@ def _answer(question: Question, arm: str, draw: int, text: str, broken: str | No
         "usage": Usage(prompt_tokens=420 + 90 * len(arm), completion_tokens=len(text) // 4) if broken is None else Usage(),
         "cost_usd": None if broken or arm.startswith("profile") else 0.0011 + 0.0001 * len(arm),
         "calls": 1,
-        "metadata": {"arm_kind": arm.split(":")[0]},
+        "metadata": {"arm_kind": arm.split(":")[0], **(_retrieved(question) if arm.startswith("docs") else {})},
     }
     return ArmAnswer.model_validate(fields)
+
+
+def _retrieved(question: Question) -> dict[str, JsonValue]:
+    if not question.required_documents:
+        return {}
+    versions = ["docs/storage/versions.md"] if question.id.endswith("3") else []
+    return {"top_k": 5, "retrieved_sources": ["docs/storage/lifecycle.md", *versions, "docs/storage/signing.md"]}
 
 
 def _score(question: Question, arm: str, draw: int, points: float, broken: str | None, *, unread: bool) -> JudgedScore:

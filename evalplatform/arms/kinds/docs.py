@@ -12,6 +12,7 @@ from evalplatform.kernel.material import SEPARATOR, JudgeMaterial
 from evalplatform.ports.documents import Chunk, DocumentSource
 from evalplatform.questions.records import Question
 from evalplatform.retrieval.documents import CHUNK_RULE
+from evalplatform.retrieval.recorded import retrieval_record
 from evalplatform.retrieval.rerank import KEPT_CHUNKS, RERANKER, rerank
 
 SERVICE = "context7"
@@ -62,6 +63,7 @@ class DocsTreatment:
     def _metadata(self, found: Sequence[Chunk], kept: Sequence[Chunk]) -> dict[str, JsonValue]:
         return {
             "arm_kind": "docs",
+            **retrieval_record(found, top_k=self._top_k),
             "raw_count": len(found),
             "after_rerank": len(kept),
             "top_score": round(kept[0].relevance, 3) if kept else None,
