@@ -19,6 +19,7 @@ from evalplatform.kernel.errors import EvalplatformError
 DONE = 0
 NO = 1
 NOT_ANSWERED = 2
+INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 app = typer.Typer(
     name="evalplatform",
@@ -61,6 +62,8 @@ def exit_code(arguments: Sequence[str]) -> int:
         return NOT_ANSWERED
     except Exception as error:
         return _unforeseen(error)
+    if result == INTERRUPTED:
+        typer.echo("interrupted: what is finished is kept; the same command goes on from there.", err=True)
     return result if isinstance(result, int) else DONE
 
 

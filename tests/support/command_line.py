@@ -1,0 +1,58 @@
+"""The command line as users run it: a process of its own."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+EVALPLATFORM = Path(sys.executable).with_name("evalplatform")
+LONGEST_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def start(*arguments: str, folder: Path, environment: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
+    """Start `evalplatform ARGUMENTS` in a folder; `environment` is added to this process's own."""
+    return subprocess.Popen(
+        [EVALPLATFORM, *arguments],
+        cwd=folder,
+        env=os.environ | dict(environment or {}),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(process: "subprocess.Popen[str]", *, within_seconds: float = LONGEST_SECONDS) -> Ended:
+    """Wait for a process; kill it and raise TimeoutExpired when it takes longer."""
+    try:
+        out, err = process.communicate(timeout=within_seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+    return Ended(process.returncode, out, err)
+
+
+def run(*arguments: str, folder: Path, environment: Mapping[str, str] | None = None, within_seconds: float = LONGEST_SECONDS) -> Ended:
+    """Run `evalplatform ARGUMENTS` in a folder to its end."""
+    return ended(start(*arguments, folder=folder, environment=environment), within_seconds=within_seconds)
+
+
+def wait_until(condition: Callable[[], bool], what: str, *, within_seconds: float = LONGEST_SECONDS) -> None:
+    """Wait for a condition; fail the test, saying for what, when it takes longer."""
+    give_up_at = time.monotonic() + within_seconds
+    while not condition():
+        assert time.monotonic() < give_up_at, f"waited {within_seconds:g} s for {what}"
+        time.sleep(0.002)
