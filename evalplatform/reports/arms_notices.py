@@ -121,6 +121,9 @@ def _per_arm(facts: RunFacts, summary: ArmSummary, rows: RunRows) -> list[Notice
             if reasons := rows.states(arm, state):
                 text = f"{arm}: {plural(reasons.total(), 'answer')} {what} ({words.tally(reasons)}). Unscored, never counted as 0 points."
                 found.append(Notice(level="caution", text=text))
+        for what, number in rows.cut(arm).items():
+            text = f"{arm}: {plural(number, 'answer')} got a {what} that was cut at its limit; the model was not sent all of it."
+            found.append(Notice(level="caution", text=text))
         delta = summary.deltas.get(arm)
         if delta is not None and facts.judge is not None and delta.pairs < PAIRS_FOR_A_TEST:
             text = f"{arm}: {plural(delta.pairs, 'pair')} with {facts.baseline_arm}; a test needs {PAIRS_FOR_A_TEST}."

@@ -130,7 +130,8 @@ def _answer(question: Question, place: Place, evidence: Evidence) -> AnswerView:
         draw=None if draws == 1 else f"draw {draw + 1} of {draws}",
         points=words.points(points),
         tone="caution" if points is None else "plain",
-        why=rows.why_unscored(place),
+        # Where nobody judged, the page says so once; here stands only what went wrong with the answer itself.
+        why=rows.why_unscored(place) if rows.judgements or answer is None else answer.reason,
         dimensions=()
         if judgement is None
         else tuple(Fact(label=name, value=words.fixed(number, 0)) for name, number in judgement.dimensions.items()),

@@ -10,6 +10,9 @@ from evalplatform.judging.records import Judgement
 
 Place = tuple[str, str, int]
 
+CUTS = {"context_truncated": "context", "skill_truncated": "skill body", "profile_prompt_truncated": "profile prompt"}
+"""What the metadata says of a treatment that was too long, and the word for what was cut."""
+
 
 class RunRows:
     """Answers, judgements and timings of one cell under one judge, by (question id, arm, draw). Nothing is copied."""
@@ -32,6 +35,16 @@ class RunRows:
         """Return how many of an arm's answers are in a state, by reason."""
         rows = (row for row in self.answers.values() if row.arm == arm and row.state == state)
         return Counter((row.reason or "no reason given").split(": ", 1)[0] for row in rows)
+
+    def cut(self, arm: str) -> Counter[str]:
+        """Return how many of an arm's answers got a treatment that was cut, by what was cut; parts of a combined arm count too."""
+        found: Counter[str] = Counter()
+        for row in self.answers.values():
+            if row.arm == arm:
+                parts = row.metadata.get("treatments")
+                records = [row.metadata, *(part for part in (parts if isinstance(parts, list) else ()) if isinstance(part, dict))]
+                found.update({word for key, word in CUTS.items() if any(record.get(key) is True for record in records)})
+        return found
 
     def latencies_seconds(self, arm: str) -> list[float]:
         """Return the known latencies of an arm's answers, ascending."""

@@ -123,6 +123,16 @@ def test_failed_and_missing_answers_are_counted_by_arm_and_reason(report: ArmsRe
     assert "docs 1" in notice(report, "Same call:")
 
 
+def test_a_treatment_that_was_cut_is_said_so_by_arm_and_part(run: ArmsRun) -> None:
+    cut = {"docs": {"context_truncated": True}, "docs+skill:bucket-lifecycle": {"treatments": [{}, {"skill_truncated": True}]}}
+    answers = tuple(row.with_changes(metadata=cut[row.arm]) if row.arm in cut and row.question_id < "q0003" else row for row in run.answers)
+    texts = [item.text for item in replace(run, answers=answers).report().notices if "cut at its limit" in item.text]
+    assert texts == [
+        "docs: 3 answers got a context that was cut at its limit; the model was not sent all of it.",
+        "docs+skill:bucket-lifecycle: 3 answers got a skill body that was cut at its limit; the model was not sent all of it.",
+    ]
+
+
 def test_paid_and_replayed_calls_are_told_apart_with_their_cost(report: ArmsReport) -> None:
     calls = next(fact.value for fact in report.facts if fact.label == "Answer calls")
     assert calls == "156 paid (USD 0.2184), 40 replayed (USD 0.0561 when paid for), 1 shared, 3 failed"
@@ -164,6 +174,7 @@ def test_a_run_that_was_not_judged_has_no_points_anywhere(run: ArmsRun) -> None:
     assert "unscored" not in [part.key for part in report.sections]
     assert {row.mean_points for row in summary_table(report)} == {"—"}
     assert report.findings == ()
+    assert {answer.why for answer in report.questions[3].answers} == {None, "generation_failed: timeout after 60 s"}
 
 
 def test_below_six_pairs_there_is_an_interval_but_no_verdict() -> None:
