@@ -24,6 +24,7 @@ from evalplatform.calls.budget import Budget
 from evalplatform.calls.desk import CallDesk, Endpoint
 from evalplatform.calls.limiter import EndpointLimiter
 from evalplatform.calls.progress import OnProgress, Progress
+from evalplatform.kernel.errors import InputError
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.documents import DocumentSource
 from evalplatform.ports.ledger import Ledger
@@ -156,7 +157,7 @@ class OpenedProject:
     async def _shared_endpoint(self, endpoint_id: str, settings: EndpointSettings) -> AsyncIterator[Endpoint]:
         # Connections, semaphores and timers belong to one event loop, so that is what endpoints are shared by.
         of_loop = self._endpoints.setdefault(asyncio.get_running_loop(), {})
-        endpoint, users = of_loop.get(endpoint_id) or (self._opened_endpoint(settings), 0)
+        endpoint, users = of_loop.get(endpoint_id) or (self._opened_endpoint(endpoint_id, settings), 0)
         of_loop[endpoint_id] = (endpoint, users + 1)
         try:
             yield endpoint
@@ -167,13 +168,17 @@ class OpenedProject:
             else:
                 await endpoint.client.aclose()
 
-    def _opened_endpoint(self, settings: EndpointSettings) -> Endpoint:
+    def _opened_endpoint(self, endpoint_id: str, settings: EndpointSettings) -> Endpoint:
         from evalplatform.adapters.models.open import open_model_client
         from evalplatform.adapters.models.prices import EndpointPrices
 
         declared = model_endpoint(settings)
+        try:
+            client = open_model_client(declared, clock=self.clock)
+        except InputError as error:
+            raise error.placed(file=self.project.file, field=f"endpoints.{endpoint_id}.{error.field or 'provider'}") from error.__cause__
         return Endpoint(
-            client=open_model_client(declared, clock=self.clock),
+            client=client,
             limiter=EndpointLimiter(settings.limits, clock=self.clock),
             breaker=CircuitBreaker(),
             prices=EndpointPrices(provider=settings.provider, overrides=declared.prices),

@@ -1,6 +1,8 @@
 """`evalplatform arms`: the main job without Dagster."""
 
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +12,7 @@ from evalplatform.kernel.text import plural
 
 if TYPE_CHECKING:
     from evalplatform.cli.run_request import RunRequest
+    from evalplatform.project.schema import SuiteSettings
     from evalplatform.stages.facts import ReportFacts
     from evalplatform.stages.pipeline import CellRun
     from evalplatform.wiring import OpenedProject
@@ -38,7 +41,7 @@ def run(
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Most tokens of an answer.")] = None,
     temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature of answers.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of draw 0; draw d sends seed + d.")] = None,
-    draws: Annotated[int | None, typer.Option(min=1, help="Samples of each answer [default: 1].")] = None,
+    draws: Annotated[int | None, typer.Option(min=1, max=100, help="Samples of each answer [default: 1].")] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="Calls in flight at once.")] = None,
     max_cost_usd: Annotated[float | None, typer.Option(min=0, help="Stop before the call that could pass this.")] = None,
     judge: Annotated[bool, typer.Option("--judge", help="Grade the answers too.")] = False,
@@ -85,30 +88,52 @@ def run(
         grounded_from_topics=grounded_from_topics,
     )
     request = run_request(flags, found_project(project), working_folder=Path.cwd())
+    targets = _targets(request.suite, out_json=out_json, out_md=out_md)
     with OpenedProject(request.project) as opened, shown_progress() as on_progress:
         context = opened.suite_context(
-            request.suite_id, suite=request.suite, max_cost_usd=max_cost_usd, on_progress=on_progress, library_id=context7_id
+            request.suite_id,
+            suite=request.suite,
+            max_cost_usd=request.max_cost_usd if max_cost_usd is None else max_cost_usd,
+            on_progress=on_progress,
+            library_id=context7_id,
         )
         done = run_cell(context, request.cell, request.judge)
-        written = _written(opened, request, done, out_json=out_json, out_md=out_md)
+        written = _written(opened, done, targets)
     return _told(request, done, written, as_json=json_result)
 
 
-def _written(opened: "OpenedProject", request: "RunRequest", done: "CellRun", *, out_json: Path | None, out_md: Path | None) -> list[Path]:
-    """Write the report's files where the user asked for them, and return their paths."""
-    from evalplatform.cli.files import write_if_changed
+def _targets(suite: "SuiteSettings", *, out_json: Path | None, out_md: Path | None) -> dict[Path, str]:
+    """Return where each file of the report goes, every place checked to be writable, since nothing may be paid for a result without one."""
+    from evalplatform.cli.files import check_writable
+    from evalplatform.kernel.errors import InputError
     from evalplatform.stages.arms_report import MARKDOWN_FILE, json_file
 
-    name = request.suite.product
-    json_path = out_json or RESULTS_FOLDER / f"{name}.json"
-    paths = {}
-    for draw in range(request.suite.draws):
-        path = json_path if request.suite.draws == 1 else json_path.with_suffix(f".d{draw}.json")
-        paths[path] = json_file(draw, draws=request.suite.draws)
-    paths[out_md or RESULTS_FOLDER / f"{name}.md"] = MARKDOWN_FILE
-    for path, file in paths.items():
+    name = file_name_of(suite.product)
+    json_path, markdown_path = out_json or RESULTS_FOLDER / f"{name}.json", out_md or RESULTS_FOLDER / f"{name}.md"
+    targets = {}
+    for draw in range(suite.draws):
+        path = json_path if suite.draws == 1 else json_path.with_name(f"{json_path.stem}.d{draw}{json_path.suffix}")
+        targets[path] = json_file(draw, draws=suite.draws)
+    if markdown_path in targets:
+        raise InputError("names the file that --out-json names.", file=markdown_path, field="--out-md")
+    targets[markdown_path] = MARKDOWN_FILE
+    for path, file in targets.items():
+        check_writable(path, field="--out-md" if file == MARKDOWN_FILE else "--out-json")
+    return targets
+
+
+def file_name_of(product: str) -> str:
+    """Return a product's name as a file's: what separates folders becomes `-`, so that no product's report leaves its folder."""
+    return re.sub(r"[/\\\x00-\x1f]+", "-", product).strip(".- ") or "product"
+
+
+def _written(opened: "OpenedProject", done: "CellRun", targets: Mapping[Path, str]) -> list[Path]:
+    """Write the report's files where they go, and return their paths."""
+    from evalplatform.cli.files import write_if_changed
+
+    for path, file in targets.items():
         write_if_changed(path, opened.catalog.read(done.report, file))
-    return list(paths)
+    return list(targets)
 
 
 def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_json: bool) -> int:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evalplatform.kernel.errors import UnknownNameError
+
 if TYPE_CHECKING:
     from evalplatform.artifacts.records import ArtifactManifest
     from evalplatform.wiring import OpenedProject
@@ -14,6 +16,7 @@ app = typer.Typer(help="List and download stored artifacts.", no_args_is_help=Tr
 SuiteOption = Annotated[str | None, typer.Option(help="Only this suite.")]
 AssetOption = Annotated[str | None, typer.Option(help="Only this asset, such as arms_report.")]
 PartitionOption = Annotated[str | None, typer.Option(help="Only this partition: a cell key, or CELL/JUDGE.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 ProjectOption = Annotated[Path | None, typer.Option(help="Project file or its folder [default: found upward].")]
 
 
@@ -23,7 +26,7 @@ def list_assets(
     asset: AssetOption = None,
     partition: PartitionOption = None,
     project: ProjectOption = None,
-    json_result: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    json_result: JsonOption = False,
 ) -> int:
     """List the current version of every artifact, with its files. Exit code 1 when there is none."""
     import orjson
@@ -54,28 +57,42 @@ def download(
     version: Annotated[str | None, typer.Option(help="This data version instead of the current one.")] = None,
     out: Annotated[Path, typer.Option(help="Folder to write below.")] = Path("downloads"),
     project: ProjectOption = None,
+    json_result: JsonOption = False,
 ) -> int:
     """Fetch files of stored artifacts, each checked against its digest, to OUT/<suite>/<asset>/<partition>/. Exit code 1 when none fits."""
+    import orjson
+
     from evalplatform.cli.console import required_project, say
     from evalplatform.cli.files import write_if_changed
     from evalplatform.wiring import OpenedProject
 
-    written = 0
+    written = []
     with OpenedProject(required_project(project)) as opened:
         for manifest in _versions(opened, suite, asset, partition, version):
             for name in sorted(manifest.files):
                 if file in (None, name) and (format is None or name.endswith(f".{format.lstrip('.')}")):
                     path = out / manifest.artifact.path / name
                     write_if_changed(path, opened.catalog.read(manifest, name))
-                    typer.echo(str(path))
-                    written += 1
+                    written.append(str(path))
+    typer.echo(orjson.dumps(written, option=orjson.OPT_INDENT_2).decode() if json_result else "\n".join(written), nl=bool(written))
     if not written:
         say("error: no stored file fits; `evalplatform assets list` shows what there is.")
     return 0 if written else 1
 
 
 def _current(opened: "OpenedProject", suite: str | None, asset: str | None, partition: str | None) -> list["ArtifactManifest"]:
-    found = (artifact for artifact in opened.catalog.list(suite=suite, asset=asset) if partition in (None, artifact.partition))
+    """Return the current versions that the flags ask for.
+
+    Raises:
+        UnknownNameError: nothing stored has the suite, asset or partition asked for, while other things are stored.
+    """
+    found = list(opened.catalog.list())
+    for noun, wanted in (("suite", suite), ("asset", asset), ("partition", partition)):
+        if wanted is not None:
+            known = {getattr(artifact, noun) for artifact in found}
+            if found and wanted not in known:
+                raise UnknownNameError(f"stored {noun}", wanted, known, field=f"--{noun}")
+            found = [artifact for artifact in found if getattr(artifact, noun) == wanted]
     return [manifest for artifact in found if (manifest := opened.catalog.current(artifact)) is not None]
 
 
@@ -85,5 +102,8 @@ def _versions(
     current = _current(opened, suite, asset, partition)
     if version is None:
         return current
-    named = (opened.catalog.version(manifest.artifact, version) for manifest in current)
-    return [manifest for manifest in named if manifest is not None]
+    stored = [manifest for at_present in current for manifest in opened.catalog.versions(at_present.artifact)]
+    named = [manifest for manifest in stored if manifest.data_version == version]
+    if stored and not named:
+        raise UnknownNameError("stored version", version, {manifest.data_version for manifest in stored}, field="--version")
+    return named

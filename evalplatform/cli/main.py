@@ -7,6 +7,7 @@ whatever nobody foresaw), 130 interrupted.
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -53,7 +54,8 @@ def exit_code(arguments: Sequence[str]) -> int:
     try:
         result = typer.main.get_command(app).main(args=list(arguments), prog_name="evalplatform", standalone_mode=False)
     except TyperException as error:
-        typer.echo(f"error: {error.format_message()}", err=True)
+        if error.format_message():  # without a command, the help has been printed and there is nothing to add
+            typer.echo(f"error: {error.format_message()}", err=True)
         return NOT_ANSWERED
     except EvalplatformError as error:
         typer.echo(f"error: {error}", err=True)
@@ -69,8 +71,14 @@ def exit_code(arguments: Sequence[str]) -> int:
 
 def run() -> None:
     """Run the command line of this process and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what a terminal's encoding cannot show is shown escaped, instead of ending the command
+            stream.reconfigure(errors="backslashreplace")
     code = exit_code(sys.argv[1:])
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more when it ends
     sys.exit(code)
 
 

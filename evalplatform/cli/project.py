@@ -40,11 +40,14 @@ def plan(
 
     from evalplatform.cli.console import required_project
     from evalplatform.cli.results import plan_lines
+    from evalplatform.kernel.errors import ProjectFileError
     from evalplatform.stages.plan import plan_suite
     from evalplatform.wiring import OpenedProject
 
     with OpenedProject(required_project(project)) as opened:
         suites = list(opened.project.settings.suites) if suite is None else [suite]
+        if not suites:
+            raise ProjectFileError("the project has no suite, so there is nothing to plan.", file=opened.project.file, field="suites")
         plans = [asyncio.run(plan_suite(opened.suite_context(suite_id))) for suite_id in suites]
     if json_result:
         import orjson
@@ -67,7 +70,7 @@ def demo(
 
 
 def dev(
-    port: Annotated[int, typer.Option(help="Port of the Dagster UI.")] = 3000,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the Dagster UI.")] = 3000,
     host: Annotated[str, typer.Option(help="Address the Dagster UI listens on.")] = "127.0.0.1",
     project: ProjectOption = None,
 ) -> int:

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pydantic import ValidationError
+
+from evalplatform.adapters.models.open import model_providers
 from evalplatform.arms.grammar import ArmRequest, parse_arm_list, parse_arm_option
-from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.kernel.keys import slug
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.load import Project
@@ -23,6 +26,7 @@ from evalplatform.project.schema import (
 )
 
 FLAGS_ID = "flags"
+OFFLINE_PROVIDER = "offline"
 DEFAULT_TOP_K = 5
 DEFAULT_RERANK_THRESHOLD = 0.3
 
@@ -64,6 +68,7 @@ class RunRequest:
     suite: SuiteSettings
     cell: Cell
     judge: JudgeCell | None
+    max_cost_usd: float | None = None
 
 
 def run_request(flags: ArmsRunFlags, project: Project | None, *, working_folder: Path) -> RunRequest:
@@ -78,19 +83,30 @@ def run_request(flags: ArmsRunFlags, project: Project | None, *, working_folder:
         InputError: a flag is missing, or makes no sense with the others.
         UnknownNameError: a suite, cell, product, provider or judge that is not known.
     """
+    try:
+        return _run_request(flags, project, working_folder)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        rule = f"{problem['msg'][0].lower()}{problem['msg'][1:]} (got {problem['input']!r})."
+        raise InputError(rule, field="--" + str(problem["loc"][-1]).replace("_", "-")) from None
+
+
+def _run_request(flags: ArmsRunFlags, project: Project | None, working_folder: Path) -> RunRequest:
     base = project or Project(root=working_folder, settings=ProjectFile(version=1, project=slug(flags.product or "") or "arms-run"))
     named = _named_suite(flags, base)
     suite = _suite(flags, named[1] if named else None, base, working_folder)
     settings = base.settings.model_copy(update=_with_flags(flags, suite, named[1] if named else None, base))
     request_project = replace(base, settings=settings)
     changed = named is None or suite.model_copy(update={"cells": named[1].cells, "judges": named[1].judges}) != named[1]
-    suite_id = f"{slug(suite.product)}.flags" if named is None else (f"{named[0]}.flags" if changed else named[0])
+    suite_id = f"{slug(suite.product) or 'product'}.flags" if named is None else (f"{named[0]}.flags" if changed else named[0])
     return RunRequest(
         project=request_project,
         suite_id=suite_id,
         suite=suite,
         cell=request_project.cell(suite.cells[0]),
         judge=request_project.judge(suite.judges[0]) if suite.judges else None,
+        # A suite's spend cap holds for the suite with other flags too.
+        max_cost_usd=None if named is None else base.max_cost_usd(named[0]),
     )
 
 
@@ -157,16 +173,20 @@ def _cell_id(flags: ArmsRunFlags, named: SuiteSettings | None) -> str:
 
 
 def _judge_ids(flags: ArmsRunFlags, named: SuiteSettings | None) -> tuple[str, ...]:
+    told = _judge_flags(flags)
     if not flags.judge:
-        told = [name for name in ("judge_model", "judge_provider", "judge_temperature") if getattr(flags, name) is not None]
         if told:
             raise InputError("changes nothing without --judge.", field=f"--{told[0].replace('_', '-')}")
         return ()
-    if flags.judge_model is not None or named is None:
-        return (FLAGS_ID,)
-    if len(named.judges) != 1:
+    if flags.judge_model is None and named is not None and len(named.judges) != 1:
         raise InputError(f"is needed, since the suite names {len(named.judges)} judges.", field="--judge-model")
-    return named.judges
+    return (FLAGS_ID,) if told or named is None else named.judges
+
+
+def _judge_flags(flags: ArmsRunFlags) -> list[str]:
+    """Return the names of the flags that say something of the judge."""
+    told = [name for name in ("judge_model", "judge_provider", "judge_temperature") if getattr(flags, name) is not None]
+    return [*told, "grounded_from_topics"] if flags.grounded_from_topics else told
 
 
 def _with_flags(flags: ArmsRunFlags, suite: SuiteSettings, named: SuiteSettings | None, project: Project) -> Mapping[str, object]:
@@ -176,7 +196,8 @@ def _with_flags(flags: ArmsRunFlags, suite: SuiteSettings, named: SuiteSettings 
     if suite.cells == (FLAGS_ID,):
         cells[FLAGS_ID] = _cell(flags, named, project, endpoints)
     if suite.judges == (FLAGS_ID,):
-        judges[FLAGS_ID] = _judge(flags, endpoints)
+        base = judges[named.judges[0]] if named is not None and len(named.judges) == 1 else None
+        judges[FLAGS_ID] = _judge(flags, base, endpoints, cell_endpoint=cells[suite.cells[0]].endpoint)
     products = settings.products if suite.product in settings.products else {**settings.products, suite.product: ProductSettings()}
     for used in {cells[cell].endpoint for cell in suite.cells} | {judges[judge].endpoint for judge in suite.judges}:
         if flags.concurrency is not None:
@@ -207,31 +228,37 @@ def _cell(flags: ArmsRunFlags, named: SuiteSettings | None, project: Project, en
     )
 
 
-def _judge(flags: ArmsRunFlags, endpoints: dict[str, EndpointSettings]) -> JudgeDeclaration:
-    if flags.judge_model is None:
+def _judge(
+    flags: ArmsRunFlags, base: JudgeDeclaration | None, endpoints: dict[str, EndpointSettings], *, cell_endpoint: str
+) -> JudgeDeclaration:
+    """Return the suite's judge with what the flags change of it, or one made of flags alone, at the answers' endpoint unless told."""
+    model = flags.judge_model or (base.model if base else None)
+    if model is None:
         raise InputError("is needed with --judge: the judging model.", field="--judge-model")
-    endpoint = _endpoint(flags.judge_provider or flags.provider, endpoints)
-    offline = endpoints[endpoint].provider == "offline"
+    if flags.judge_provider is not None:
+        endpoint = _endpoint(flags.judge_provider, endpoints, flag="--judge-provider")
+    else:
+        endpoint = base.endpoint if base else cell_endpoint
+    if base is None or flags.judge_provider is not None:
+        kind = "overlap" if endpoints[endpoint].provider == OFFLINE_PROVIDER else "rubric"
+        base = JudgeDeclaration(kind=kind, model=model, endpoint=endpoint)
     sampling = {} if flags.judge_temperature is None else {"temperature": flags.judge_temperature}
-    return JudgeDeclaration.model_validate(
-        {
-            "kind": "overlap" if offline else "rubric",
-            "model": flags.judge_model,
-            "endpoint": endpoint,
-            "grounded_from_topics": flags.grounded_from_topics,
-            "sampling": sampling,
-        }
+    return base.with_changes(
+        model=model,
+        endpoint=endpoint,
+        grounded_from_topics=flags.grounded_from_topics or base.grounded_from_topics,
+        sampling=base.sampling.with_changes(**sampling),
     )
 
 
-def _endpoint(provider: str | None, endpoints: dict[str, EndpointSettings]) -> str:
+def _endpoint(provider: str | None, endpoints: dict[str, EndpointSettings], *, flag: str = "--provider") -> str:
     """Return the endpoint that a provider flag means: one of the project's by id, else the provider's own, added to `endpoints`."""
     if provider is None:
-        raise InputError(
-            "is needed: an endpoint id of the project file, or a provider such as openai, anthropic or offline.", field="--provider"
-        )
+        raise InputError("is needed: an endpoint id of the project file, or a provider such as openai, anthropic or offline.", field=flag)
     if provider in endpoints:
         return provider
+    if provider not in model_providers:
+        raise UnknownNameError("endpoint or provider", provider, {*endpoints, *model_providers}, field=flag)
     endpoint_id = slug(provider)
     endpoints[endpoint_id] = EndpointSettings(provider=provider)
     return endpoint_id

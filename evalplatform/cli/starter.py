@@ -17,25 +17,34 @@ def write_starter(folder: Path) -> list[Path]:
     """Copy the starter project to `folder` and return the files written.
 
     Raises:
-        InputError: a file of the starter is there already; nothing is written then.
+        InputError: a file of the starter is there already, and nothing is written then; or the folder cannot be written.
     """
     sources = sorted(path for path in STARTER_FOLDER.rglob("*") if path.is_file())
     targets = {folder / _name(path.relative_to(STARTER_FOLDER)): path for path in sources}
     taken = [target for target in targets if target.exists()]
     if taken:
         raise InputError("is there already; choose an empty folder, nothing was written.", file=taken[0])
-    for target, source in targets.items():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+    try:
+        for target, source in targets.items():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise InputError(f"no project can stand here: {error}.", file=folder) from error
     return list(targets)
 
 
 def copy_example(folder: Path) -> Path:
-    """Return the example's project file: `folder`'s own where it is a project already, else that of a copy made below `folder`."""
+    """Return the example's project file: `folder`'s own where it is a project already, else that of a copy made below `folder`.
+
+    Raises:
+        InputError: `folder` is a file.
+    """
     if (folder / PROJECT_FILE_NAME).is_file():
         return folder / PROJECT_FILE_NAME
     project_file = folder / EXAMPLE / PROJECT_FILE_NAME
     if not project_file.is_file():
+        if folder.exists() and not folder.is_dir():
+            raise InputError("is no folder, so no example can be copied into it.", file=folder)
         for part in SHIPPED_WITH_EXAMPLE:
             shutil.copytree(
                 _shipped_root() / part, folder / part, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".evalplatform", ".keep")

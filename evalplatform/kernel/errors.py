@@ -28,7 +28,7 @@ Refusals to compare and shortfalls are values, not exceptions: a caller goes on 
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Literal
+from typing import Literal, Self
 
 
 class EvalplatformError(Exception):
@@ -55,6 +55,14 @@ class InputError(EvalplatformError):
         self.field = field
         self.nearest = nearest
         super().__init__(self._sentence())
+
+    def placed(self, *, file: object = None, line: int | None = None, field: str | None = None) -> Self:
+        """Return this error as one that stands at a place in a file, which only a caller further out knows; what is None stays as it is."""
+        self.file = self.file if file is None else str(file)
+        self.line = self.line if line is None else line
+        self.field = self.field if field is None else field
+        self.args = (self._sentence(),)
+        return self
 
     def _sentence(self) -> str:
         place = "" if self.file is None else self.file

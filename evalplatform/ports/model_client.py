@@ -7,6 +7,10 @@ from pydantic import Field
 from evalplatform.kernel.usage import Usage
 from evalplatform.kernel.values import Value
 
+LARGEST_TOKENS = 2**31 - 1
+LARGEST_SEED = 2**63 - 1
+"""Seeds fit into 64 bits, which is what JSON writers and servers take."""
+
 FinishReason = Literal["stop", "length", "content_filter", "other"]
 
 
@@ -25,8 +29,8 @@ class Sampling(Value):
 
     temperature: float | None = Field(default=None, ge=0)
     top_p: float | None = Field(default=None, gt=0, le=1)
-    max_tokens: int | None = Field(default=None, ge=1)
-    seed: int | None = None
+    max_tokens: int | None = Field(default=None, ge=1, le=LARGEST_TOKENS)
+    seed: int | None = Field(default=None, ge=-LARGEST_SEED - 1, le=LARGEST_SEED)
     extra: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
 

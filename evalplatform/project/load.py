@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
+from ruamel.yaml.comments import CommentedMap
 
-from evalplatform.kernel.errors import ProjectFileError, UnknownNameError
+from evalplatform.kernel.errors import InputError, ProjectFileError, UnknownNameError
 from evalplatform.project.cells import Cell, JudgeCell, resolved_cell, resolved_judge
 from evalplatform.project.schema import EndpointSettings, ProjectFile, SuiteSettings
 from evalplatform.project.yaml_file import error_from_validation, line_of, plain, read_yaml_mapping
@@ -128,7 +129,22 @@ def load_project(path: Path, *, environ: Mapping[str, str] = os.environ) -> Proj
             field = ".".join(str(part) for part in loc)
             unknown = UnknownNameError(noun, name, known)
             raise ProjectFileError(unknown.rule, file=path, line=line_of(data, loc), field=field, nearest=unknown.nearest)
-    return Project(root=path.parent, settings=settings, file=path)
+    project = Project(root=path.parent, settings=settings, file=path)
+    for judge_id in settings.judges:
+        _check_judge(project, judge_id, data)
+    return project
+
+
+def _check_judge(project: Project, judge_id: str, data: CommentedMap) -> None:
+    """Build a judge to see that its kind is known and its settings and rubric can be used."""
+    try:
+        project.judge(judge_id)
+    except InputError as error:
+        part = "kind" if isinstance(error, UnknownNameError) else (error.field or "").rpartition(".")[2]
+        loc = ("judges", judge_id, part) if part else ("judges", judge_id)
+        raise ProjectFileError(
+            error.rule, file=project.file, line=line_of(data, loc), field=".".join(loc), nearest=error.nearest
+        ) from error.__cause__
 
 
 def _references(settings: ProjectFile) -> Iterable[tuple[tuple[int | str, ...], str, str, Iterable[str]]]:

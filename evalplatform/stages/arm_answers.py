@@ -1,6 +1,7 @@
 """Stage `arm_answers` [cell]: ask every arm every question, keep answers, timings and texts."""
 
 from collections import Counter
+from collections.abc import Awaitable, Callable
 
 from evalplatform.answering.prompts import ANSWER_PROMPT_DIGEST
 from evalplatform.answering.records import ArmAnswer, CallTiming
@@ -26,11 +27,20 @@ TIMINGS_FILE = "timings.parquet"
 TEXTS_FILE = "texts.parquet"
 
 
-async def materialize_arm_answers(context: SuiteContext, cell: Cell) -> StageResult:
+BeforeAsking = Callable[[], Awaitable[None]]
+
+
+async def materialize_arm_answers(context: SuiteContext, cell: Cell, *, before_asking: BeforeAsking | None = None) -> StageResult:
     """Answer the suite's questions in one cell.
 
     Nothing is computed where answers of exactly these inputs are stored. A run with failed or unasked rows is stored under a version of its
     own, so that a rerun asks what is missing; what was finished is in the ledger and is not asked again.
+
+    Args:
+        context: the suite.
+        cell: who answers.
+        before_asking: awaited once answers have to be asked for, and before the first is; what it raises stops the stage. Drivers check
+            there what comes after the answers, so that nothing is paid for a run that cannot finish.
 
     Raises:
         InputError: the question set or corpus was never materialized, or the corpus has changed since.
@@ -48,6 +58,8 @@ async def materialize_arm_answers(context: SuiteContext, cell: Cell) -> StageRes
         )
         if (known := unchanged_result(context, key)) is not None:
             return known
+        if before_asking is not None:
+            await before_asking()
         async with context.open_desk(cell.endpoint) as desk:
             plan = AnswerPlan(
                 provider=cell.provider,

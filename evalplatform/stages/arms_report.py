@@ -42,7 +42,7 @@ def materialize_arms_report(context: SuiteContext, cell: Cell, judge: JudgeCell 
     read = _read_manifests(context, cell, judge)
     key = StageKey(
         context.artifact(ASSET, arm_summary.partition(cell, judge)),
-        inputs={manifest.artifact.asset: manifest.data_version for manifest in read.lineage},
+        inputs={**{manifest.artifact.asset: manifest.data_version for manifest in read.lineage}, "product": context.suite.product},
         code_version=CODE_VERSION,
         lineage=read.lineage,
     )

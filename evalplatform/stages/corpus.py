@@ -70,8 +70,9 @@ def build_suite_treatments(context: SuiteContext) -> list[tuple[Arm, Treatment]]
     )
     names = [arm.name for arm, _ in built]
     if context.suite.baseline_arm not in names:
-        field = f"suites.{context.suite_id}.baseline_arm"
-        raise UnknownNameError("arm", context.suite.baseline_arm, names, file=context.project.file, field=field)
+        declared = context.suite_id in context.project.settings.suites
+        field, file = (f"suites.{context.suite_id}.baseline_arm", context.project.file) if declared else ("--baseline-arm", None)
+        raise UnknownNameError("arm", context.suite.baseline_arm, names, file=file, field=field)
     return built
 
 

@@ -10,9 +10,11 @@ from evalplatform.calls.desk import CallDesk
 from evalplatform.calls.progress import ProgressMeter
 from evalplatform.comparisons.records import JudgedScore
 from evalplatform.judging.judge import judge_kinds
+from evalplatform.judging.probe import probe_pinned_judge
 from evalplatform.judging.records import JudgeTask
 from evalplatform.judging.run import JudgedTasks, judge_all
 from evalplatform.kernel.digests import bytes_digest
+from evalplatform.kernel.errors import InputError
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.questions.records import Fact, Question
 from evalplatform.stages import arm_answers, question_set
@@ -48,6 +50,7 @@ async def materialize_judged_scores(context: SuiteContext, cell: Cell, judge: Ju
         texts=arm_answers.stored_texts(context, answers_manifest),
     )
     async with context.open_desk(judge.endpoint) as desk:
+        await _probe(judge, desk)
         judged = await _judged(context, judge, tasks, desk)
         counts = desk.tally.counts()
     scores = [
@@ -55,6 +58,20 @@ async def materialize_judged_scores(context: SuiteContext, cell: Cell, judge: Ju
         for answer, judgement in zip(answers, judged.judgements, strict=True)
     ]
     return _stored(context, key, judge, scores, counts, judged)
+
+
+async def check_judge(context: SuiteContext, judge: JudgeCell) -> CallCounts:
+    """Open a judge's endpoint, and probe it where its sampling is pinned; a judge that cannot be asked is so found before answers are paid.
+
+    Returns:
+        The calls made: one at most.
+
+    Raises:
+        InputError: the endpoint cannot be opened, or refuses the pinned parameters.
+    """
+    async with context.open_desk(judge.endpoint) as desk:
+        await _probe(judge, desk)
+        return desk.tally.counts()
 
 
 def stored_scores(context: SuiteContext, manifest: ArtifactManifest) -> list[JudgedScore]:
@@ -106,6 +123,13 @@ def judge_task(
 
 def _wordings(facts: Sequence[Fact]) -> tuple[tuple[str, ...], ...]:
     return tuple(fact.any_of for fact in facts)
+
+
+async def _probe(judge: JudgeCell, desk: CallDesk) -> None:
+    try:
+        await probe_pinned_judge(judge.settings, asker=desk)
+    except InputError as error:
+        raise error.placed(field=f"judges.{judge.id}.{error.field}") from error.__cause__
 
 
 async def _judged(context: SuiteContext, judge: JudgeCell, tasks: Sequence[JudgeTask], desk: CallDesk) -> JudgedTasks:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.counts import CallCounts
@@ -13,15 +13,19 @@ from evalplatform.stages.arm_summary import materialize_arm_summary
 from evalplatform.stages.arms_report import materialize_arms_report
 from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.corpus import materialize_corpus
-from evalplatform.stages.judged_scores import materialize_judged_scores
+from evalplatform.stages.judged_scores import check_judge, materialize_judged_scores
 from evalplatform.stages.question_set import materialize_question_set
 
 
 @dataclass(frozen=True)
 class CellRun:
-    """One cell taken through the main job. `report` is the artifact that its reader wants."""
+    """One cell taken through the main job.
+
+    `report` is the artifact that its reader wants; `check_counts` are the calls of what was checked before answers were asked for.
+    """
 
     stages: tuple[StageResult, ...]
+    check_counts: CallCounts = field(default_factory=CallCounts)
 
     @property
     def report(self) -> ArtifactManifest:
@@ -42,23 +46,30 @@ class CellRun:
     @property
     def counts(self) -> CallCounts:
         """The calls that this run made or replayed; none where a stage was unchanged."""
-        return added_counts([stage for stage in self.stages if not stage.unchanged])
+        return added_counts([stage for stage in self.stages if not stage.unchanged], self.check_counts)
 
 
 def run_cell(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> CellRun:
     """Take one cell through every stage, skipping what is stored already; without a judge, answers are summarised by cost alone."""
+    checks: list[CallCounts] = []
+
+    async def check() -> None:
+        if judge is not None:
+            checks.append(await check_judge(context, judge))
+
     stages = [materialize_question_set(context), materialize_corpus(context)]
-    stages.append(asyncio.run(materialize_arm_answers(context, cell)))
+    stages.append(asyncio.run(materialize_arm_answers(context, cell, before_asking=check)))
     if judge is not None:
         stages.append(asyncio.run(materialize_judged_scores(context, cell, judge)))
     stages.append(materialize_arm_summary(context, cell, judge))
     stages.append(materialize_arms_report(context, cell, judge))
-    return CellRun(stages=tuple(stages))
+    return CellRun(stages=tuple(stages), check_counts=checks[0] if checks else CallCounts())
 
 
-def added_counts(stages: Sequence[StageResult]) -> CallCounts:
-    """Return the sum of the stages' call counts; a sum of unknown costs stays unknown."""
-    known = [CallCounts.model_validate(stage.manifest.facts["calls"]) for stage in stages if "calls" in stage.manifest.facts]
+def added_counts(stages: Sequence[StageResult], *others: CallCounts) -> CallCounts:
+    """Return the sum of the stages' call counts and of others; a sum of unknown costs stays unknown."""
+    known = [*others]
+    known += [CallCounts.model_validate(stage.manifest.facts["calls"]) for stage in stages if "calls" in stage.manifest.facts]
     return CallCounts(
         paid=sum(counts.paid for counts in known),
         replayed=sum(counts.replayed for counts in known),

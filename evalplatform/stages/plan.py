@@ -9,6 +9,7 @@ from evalplatform.calls.budget import ASSUMED_COMPLETION_TOKENS, CHARS_PER_TOKEN
 from evalplatform.calls.desk import SHARED_SCOPE, CallDesk
 from evalplatform.calls.request_digest import request_digest
 from evalplatform.judging.judge import judge_kinds
+from evalplatform.judging.probe import probe_pinned_judge
 from evalplatform.judging.records import JudgeTask
 from evalplatform.kernel.errors import RetrievalError, UnusableReplyError
 from evalplatform.kernel.usage import Usage, known_sum
@@ -115,6 +116,7 @@ async def _planned_answers(
 async def _planned_judgements(context: SuiteContext, cell: Cell, judge: JudgeCell, tasks: Sequence[JudgeTask]) -> PlannedCalls:
     """Count a judge's calls by letting it build its requests; an answer not given yet stands as a text of the longest length."""
     noting = _NotingAsker()
+    await probe_pinned_judge(judge.settings, asker=noting)
     built = judge_kinds.get(judge.settings.kind)(judge.settings, asker=noting)
     for task in tasks:
         await built.judge(task)
