@@ -1,18 +1,28 @@
-"""What a stage's result looks like in Dagster: data version, counts, cost, digests, a Markdown preview, where the files are."""
+"""What a stage's result looks like in Dagster: data version, result, counts, cost, digests, a preview, where the files are.
+
+A reader finds the same few names on every asset: `result` or `preview` first, then counts with `failures` and `complete`, then `calls_*`
+and `paid_usd` of this materialization, where it is (`download`, `stored_at`, `files`), and last what is long, with `input_digests`.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.request import url2pathname
 
 import dagster as dg
 
+from assets.tables import TABLES, markdown_rows
+from evalplatform.artifacts.catalog import file_key
+from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.counts import CallCounts
 from evalplatform.reports.arms_view import ResultRow
-from evalplatform.stages import arms_report
+from evalplatform.reports.markdown import markdown_text
+from evalplatform.reports.words import MISSING
+from evalplatform.stages import arm_answers, arms_report, judged_scores, question_set
 from evalplatform.stages.context import StageResult, SuiteContext
-from evalplatform.stages.facts import report_facts
+from evalplatform.stages.facts import answer_facts, report_facts, score_facts
 
-SIMPLE = (str, int, float, bool)
-SHOWN_APART = ("calls", "cell", "judge", "result")
+FILE_PREFIX = "file://"
+SHOWN_APART = frozenset({"calls", "result", "findings", "truncated_message", "rows"})
 
 
 def materialized(suite: SuiteContext, result: StageResult) -> dg.MaterializeResult[None]:
@@ -23,52 +33,76 @@ def materialized(suite: SuiteContext, result: StageResult) -> dg.MaterializeResu
             why it stopped, and materializing again goes on.
     """
     manifest = result.manifest
-    metadata = {**_metadata(suite, result), **_call_metadata(result)}
+    numbers, details = _facts(manifest)
+    metadata = {
+        **_what_came_out(suite, manifest),
+        **numbers,
+        **_calls(result),
+        "unchanged": result.unchanged,
+        **_where_it_is(suite, manifest),
+        **details,
+        "input_digests": dg.MetadataValue.json(dict(manifest.inputs)),
+    }
     message = manifest.facts.get("truncated_message")
     if message and not result.unchanged:
         raise dg.Failure(description=str(message), metadata=metadata, allow_retries=False)
     return dg.MaterializeResult(data_version=dg.DataVersion(manifest.data_version), metadata=metadata)
 
 
-def _metadata(suite: SuiteContext, result: StageResult) -> dict[str, Any]:
-    manifest = result.manifest
-    artifact = manifest.artifact
-    selector = f"--suite {artifact.suite} --asset {artifact.asset} --partition {artifact.partition}"
-    shown: dict[str, Any] = {
-        "unchanged": result.unchanged,
-        "files": dg.MetadataValue.md(_file_list(manifest.files)),
-        "stored_at": f"{suite.catalog.url} artifacts/{artifact.path}/{manifest.data_version}",
-        "download": f"evalplatform assets download {selector}",
-        "inputs": dg.MetadataValue.json(dict(manifest.inputs)),
+def _what_came_out(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:
+    """Return what a reader looks for first: the result table of a report, the first rows of a table, the number of failures."""
+    asset = manifest.artifact.asset
+    if asset == arms_report.ASSET:
+        facts = report_facts(manifest)
+        found = "\n".join(f"- {markdown_text(sentence)}" for sentence in facts.findings)
+        return {"result": dg.MetadataValue.md(_result_table(facts.result)), **({"findings": dg.MetadataValue.md(found)} if found else {})}
+    if asset == question_set.ASSET:
+        return {"dagster/row_count": manifest.facts["questions"]}
+    if asset not in TABLES:
+        return {}
+    return {
+        "preview": dg.MetadataValue.md(TABLES[asset].preview(suite, manifest)),
+        "failures": _failures(manifest),
+        "dagster/partition_row_count": manifest.facts["rows"],
     }
-    if artifact.asset == arms_report.ASSET:
-        shown["result"] = dg.MetadataValue.md(_result_table(report_facts(manifest).result))
-    for name, value in manifest.facts.items():
-        if isinstance(value, SIMPLE):
-            shown[name] = value
-        elif isinstance(value, dict | list) and name not in SHOWN_APART:
-            shown[name] = dg.MetadataValue.json(value)
-    for subject in ("cell", "judge"):
-        if isinstance(described := manifest.facts.get(subject), dict):
-            shown[subject] = dg.MetadataValue.json(described)
-    return shown
 
 
-def _call_metadata(result: StageResult) -> dict[str, Any]:
+def _failures(manifest: ArtifactManifest) -> int:
+    """Return how many rows have no answer, or no points."""
+    if manifest.artifact.asset == arm_answers.ASSET:
+        answers = answer_facts(manifest)
+        return answers.rows - answers.states.get("answered", 0)
+    assert manifest.artifact.asset == judged_scores.ASSET  # the two assets with a table
+    scores = score_facts(manifest)
+    return scores.rows - scores.scored
+
+
+def _facts(manifest: ArtifactManifest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the stage says of its artifact: numbers and words, and what is too long to stand before them."""
+    shown = {name: value for name, value in manifest.facts.items() if name not in SHOWN_APART and value not in (None, [], {})}
+    details = {name: dg.MetadataValue.json(value) for name, value in shown.items() if isinstance(value, dict | list)}
+    return {name: value for name, value in shown.items() if name not in details}, details
+
+
+def _calls(result: StageResult) -> dict[str, Any]:
     """Return the stage's calls; an unchanged stage made none, whatever the stored version once cost."""
     if "calls" not in result.manifest.facts:
         return {}
     counts = CallCounts() if result.unchanged else CallCounts.model_validate(result.manifest.facts["calls"])
-    shown: dict[str, Any] = {
-        "calls_paid": counts.paid,
-        "calls_replayed": counts.replayed,
-        "calls_shared": counts.shared,
-        "calls_failed": counts.failed,
-        "calls_unpriced": counts.unpriced,
+    tallies = {f"calls_{name}": getattr(counts, name) for name in ("paid", "replayed", "shared", "failed", "unpriced")}
+    return tallies if counts.paid_usd is None else {**tallies, "paid_usd": counts.paid_usd}
+
+
+def _where_it_is(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:
+    artifact = manifest.artifact
+    folder = file_key(manifest, next(iter(manifest.files))).rpartition("/")[0]
+    url = suite.catalog.url
+    local = url.startswith(FILE_PREFIX)
+    return {
+        "download": f"evalplatform assets download --suite {artifact.suite} --asset {artifact.asset} --partition {artifact.partition}",
+        "stored_at": dg.MetadataValue.path(f"{url2pathname(url.removeprefix(FILE_PREFIX))}/{folder}") if local else f"{folder} in {url}",
+        "files": dg.MetadataValue.md(_file_list(manifest.files)),
     }
-    if counts.paid_usd is not None:
-        shown["paid_usd"] = counts.paid_usd
-    return shown
 
 
 def _file_list(files: Mapping[str, Any]) -> str:
@@ -77,7 +111,23 @@ def _file_list(files: Mapping[str, Any]) -> str:
 
 
 def _result_table(rows: Sequence[ResultRow]) -> str:
-    titles = ("Arm", "Points", "95% CI", "Scored", "Delta", "95% CI", "p adj.", "Verdict", "Cost (USD)")
-    names = ("arm", "mean_points", "mean_interval", "scored", "delta_points", "delta_interval", "p_adjusted", "verdict", "cost_usd")
-    lines = ["| " + " | ".join(str(getattr(row, name)) for name in names) + " |" for row in rows]
-    return "\n".join(["| " + " | ".join(titles) + " |", "|" + " --- |" * len(titles), *lines])
+    titles = ("Arm", "Points [95% CI]", "Scored", "Delta [95% CI]", "p adj.", "Verdict", "Cost (USD)")
+    return markdown_rows(
+        titles,
+        [
+            (
+                row.arm,
+                _with_interval(row.mean_points, row.mean_interval),
+                row.scored,
+                _with_interval(row.delta_points, row.delta_interval),
+                row.p_adjusted,
+                row.verdict,
+                row.cost_usd,
+            )
+            for row in rows
+        ],
+    )
+
+
+def _with_interval(number: str, interval: str) -> str:
+    return number if interval == MISSING else f"{number} {interval}"

@@ -1,10 +1,13 @@
-"""Partitions of a suite's assets: its cells, and its cells under its judges."""
+"""Partitions of a suite's assets: its cells, and its cells under its judges; and the way back from a key to what it stands for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import dagster as dg
 
+from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.load import Project
+from evalplatform.stages.context import SuiteContext
 
 CELL = "cell"
 JUDGE = "judge"
@@ -20,29 +23,59 @@ class SuitePartitions:
 
 
 def suite_partitions(suite_id: str) -> SuitePartitions:
-    """Return a suite's partitions. They are dynamic: a cell added to the project file needs no reload, only a sync."""
+    """Return a suite's partitions. They are dynamic: a cell added to the project file needs no reload, only the sensor's next tick."""
     cells = dg.DynamicPartitionsDefinition(name=f"{suite_id}.cells")
     judges = dg.DynamicPartitionsDefinition(name=f"{suite_id}.judges")
     return SuitePartitions(cells=cells, judges=judges, scores=dg.MultiPartitionsDefinition({CELL: cells, JUDGE: judges}))
 
 
-def declared_keys(project: Project) -> dict[str, list[str]]:
-    """Return the keys that the project file asks for, by the name of the dynamic partitions they belong to."""
-    keys: dict[str, list[str]] = {}
+def missing_keys(instance: dg.DagsterInstance, project: Project) -> dict[str, list[str]]:
+    """Return the keys that the project file asks for and the instance does not know, by the name of their dynamic partitions."""
+    declared: dict[str, list[str]] = {}
     for suite_id in project.settings.suites:
         partitions = suite_partitions(suite_id)
-        keys[partitions.cells.name or ""] = [cell.key for cell in project.cells_of(suite_id)]
-        keys[partitions.judges.name or ""] = [judge.key for judge in project.judges_of(suite_id)]
-    return keys
+        declared[partitions.cells.name or ""] = [cell.key for cell in project.cells_of(suite_id)]
+        declared[partitions.judges.name or ""] = [judge.key for judge in project.judges_of(suite_id)]
+    missing = {}
+    for name, keys in declared.items():
+        known = set(instance.get_dynamic_partitions(name))
+        missing[name] = [key for key in keys if key not in known]
+    return {name: keys for name, keys in missing.items() if keys}
 
 
 def register_partitions(instance: dg.DagsterInstance, project: Project) -> int:
-    """Add the declared keys that the instance does not know yet, and return how many there were."""
-    added = 0
-    for name, keys in declared_keys(project).items():
-        known = set(instance.get_dynamic_partitions(name))
-        missing = [key for key in keys if key not in known]
-        if missing:
-            instance.add_dynamic_partitions(name, missing)
-        added += len(missing)
-    return added
+    """Add the keys that the instance does not know yet, and return how many there were."""
+    missing = missing_keys(instance, project)
+    for name, keys in missing.items():
+        instance.add_dynamic_partitions(name, keys)
+    return sum(len(keys) for keys in missing.values())
+
+
+def cell_of_key(suite: SuiteContext, key: str) -> Cell:
+    """Return the suite's cell with that partition key.
+
+    Raises:
+        dagster.Failure: no cell of the project file has it: the cell was edited or removed since the partition was made.
+    """
+    cells = {cell.key: cell for cell in suite.project.cells_of(suite.suite_id)}
+    if key not in cells:
+        raise _retired(CELL, key, list(cells))
+    return cells[key]
+
+
+def cell_and_judge_of_key(suite: SuiteContext, key: str) -> tuple[Cell, JudgeCell]:
+    """Return the cell and the judge of a partition key of two dimensions, or raise dagster.Failure as `cell_of_key` does."""
+    assert isinstance(key, dg.MultiPartitionKey)  # the assets that call this have two dimensions
+    judges = {judge.key: judge for judge in suite.project.judges_of(suite.suite_id)}
+    judge_key = key.keys_by_dimension[JUDGE]
+    if judge_key not in judges:
+        raise _retired(JUDGE, judge_key, list(judges))
+    return cell_of_key(suite, key.keys_by_dimension[CELL]), judges[judge_key]
+
+
+def _retired(what: str, key: str, known: Sequence[str]) -> dg.Failure:
+    return dg.Failure(
+        description=f"No {what} of the project file has the key {key!r} any more (now: {', '.join(known) or 'none'}). "
+        "What it made is kept; edit the project file back to add to it.",
+        allow_retries=False,
+    )

@@ -1,18 +1,23 @@
-"""The assets of a suite: question set, corpus, answers by cell, scores, summary and report by cell and judge."""
+"""The assets of a suite: question set, corpus, answers by cell, scores, summary and report by cell and judge.
+
+None has a backfill policy, so that a backfill makes one run a partition: a cell's failure, its spend cap and its log are its own.
+"""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Collection
+from types import ModuleType
+from typing import Any
 
 import dagster as dg
 
 from assets.materialized import materialized
-from assets.partitions import CELL, JUDGE, SuitePartitions, suite_partitions
-from evalplatform.project.cells import Cell, JudgeCell
+from assets.partitions import SuitePartitions, cell_and_judge_of_key, cell_of_key, suite_partitions
+from assets.tables import TABLES
 from evalplatform.stages import arm_answers, arm_summary, arms_report, corpus, judged_scores, question_set
-from evalplatform.stages.context import SuiteContext
 from resources.project import ProjectResource
 
 OWNERS = ["team:evaluation"]
+SUITE_TAG = "evalplatform/suite"
 
 
 def suite_definitions(suite_id: str, *, description: str) -> dg.Definitions:
@@ -20,23 +25,20 @@ def suite_definitions(suite_id: str, *, description: str) -> dg.Definitions:
 
     One asset job holds one partitions definition, so answering and judging are two jobs.
     """
-    assets = suite_assets(suite_id, description=description)
-    by_name = {asset.key.path[-1]: asset for asset in assets}
-    tags = {"evalplatform/suite": suite_id}
     return dg.Definitions(
-        assets=assets,
+        assets=suite_assets(suite_id, description=description),
         jobs=[
             dg.define_asset_job(
                 f"{group_name(suite_id)}__evaluate_cell",
-                selection=[by_name[asset] for asset in (question_set.ASSET, corpus.ASSET, arm_answers.ASSET)],
+                selection=dg.AssetSelection.assets(*_keys(suite_id, question_set, corpus, arm_answers)),
                 description="Read the questions and arms, and answer them in one cell.",
-                tags=tags,
+                tags={SUITE_TAG: suite_id},
             ),
             dg.define_asset_job(
                 f"{group_name(suite_id)}__judge_cell",
-                selection=[by_name[asset] for asset in (judged_scores.ASSET, arm_summary.ASSET, arms_report.ASSET)],
+                selection=dg.AssetSelection.assets(*_keys(suite_id, judged_scores, arm_summary, arms_report)),
                 description="Grade one cell's stored answers by one judge, summarise and report. Asks no answer.",
-                tags=tags,
+                tags={SUITE_TAG: suite_id},
             ),
         ],
     )
@@ -59,25 +61,22 @@ def group_name(suite_id: str) -> str:
 
 
 def _source_assets(suite_id: str, description: str) -> list[dg.AssetsDefinition]:
-    @dg.asset(
-        key=asset_key(suite_id, question_set.ASSET),
-        code_version=question_set.CODE_VERSION,
+    @_suite_asset(
+        suite_id,
+        question_set,
         kinds={"python", "json"},
-        owners=OWNERS,
-        group_name=group_name(suite_id),
-        description=f"The questions, checked and in one spelling. {description}",
+        description=f"The questions, checked and in one spelling. {description}\n\nUnpartitioned: every cell is asked the same questions.",
     )
     def questions(context: dg.AssetExecutionContext, project: ProjectResource) -> dg.MaterializeResult[None]:
         with project.opened(suite_id, context) as suite:
             return materialized(suite, question_set.materialize_question_set(suite))
 
-    @dg.asset(
-        key=asset_key(suite_id, corpus.ASSET),
-        code_version=corpus.CODE_VERSION,
+    @_suite_asset(
+        suite_id,
+        corpus,
         kinds={"python", "json"},
-        owners=OWNERS,
-        group_name=group_name(suite_id),
-        description="The digests of all that the arms can inject: documents, skills, profiles.",
+        description="What the arms can inject, by digest: documents, skills, profiles.\n\nMaterialize it again after editing one of them; "
+        "until then no answer is asked, so that no answer comes from documents nobody recorded.",
     )
     def treatments(context: dg.AssetExecutionContext, project: ProjectResource) -> dg.MaterializeResult[None]:
         with project.opened(suite_id, context) as suite:
@@ -87,16 +86,14 @@ def _source_assets(suite_id: str, description: str) -> list[dg.AssetsDefinition]
 
 
 def _cell_assets(suite_id: str, partitions: SuitePartitions) -> list[dg.AssetsDefinition]:
-    @dg.asset(
-        key=asset_key(suite_id, arm_answers.ASSET),
-        code_version=arm_answers.CODE_VERSION,
+    @_suite_asset(
+        suite_id,
+        arm_answers,
         kinds={"python", "parquet"},
-        owners=OWNERS,
-        group_name=group_name(suite_id),
-        description="Every arm's answer to every question, by one model cell.",
-        partitions_def=partitions.cells,
-        deps=[asset_key(suite_id, question_set.ASSET), asset_key(suite_id, corpus.ASSET)],
-        backfill_policy=dg.BackfillPolicy.multi_run(1),
+        reads=(question_set, corpus),
+        partitions=partitions.cells,
+        description="Every arm's answer to every question, by one model cell. **Asks the cell's model**: a call that is in the ledger is "
+        "replayed, not paid again.\n\nA partition is a cell of the project file: its id and six hex digits of what it stands for.",
     )
     def answers(context: dg.AssetExecutionContext, project: ProjectResource) -> dg.MaterializeResult[None]:
         with project.opened(suite_id, context) as suite:
@@ -107,78 +104,71 @@ def _cell_assets(suite_id: str, partitions: SuitePartitions) -> list[dg.AssetsDe
 
 
 def _score_assets(suite_id: str, partitions: SuitePartitions) -> list[dg.AssetsDefinition]:
-    @dg.asset(
-        key=asset_key(suite_id, judged_scores.ASSET),
-        code_version=judged_scores.CODE_VERSION,
+    @_suite_asset(
+        suite_id,
+        judged_scores,
         kinds={"python", "parquet"},
-        owners=OWNERS,
-        group_name=group_name(suite_id),
-        description="Stored answers graded by one judge with stored material.",
-        partitions_def=partitions.scores,
-        deps=[asset_key(suite_id, arm_answers.ASSET)],
+        reads=(arm_answers,),
+        partitions=partitions.scores,
+        description="A cell's stored answers, graded by one judge with stored material. **Asks the judge's model, never the cell's.**\n\n"
+        "A partition is a cell under a judge.",
     )
     def scores(context: dg.AssetExecutionContext, project: ProjectResource) -> dg.MaterializeResult[None]:
         with project.opened(suite_id, context) as suite:
-            cell, judge = cell_and_judge_of_key(suite, context)
+            cell, judge = cell_and_judge_of_key(suite, context.partition_key)
             return materialized(suite, asyncio.run(judged_scores.materialize_judged_scores(suite, cell, judge)))
 
-    @dg.asset(
-        key=asset_key(suite_id, arm_summary.ASSET),
-        code_version=arm_summary.CODE_VERSION,
+    @_suite_asset(
+        suite_id,
+        arm_summary,
         kinds={"python", "scipy"},
-        owners=OWNERS,
-        group_name=group_name(suite_id),
-        description="Means, paired deltas, interactions and costs, each with its uncertainty.",
-        partitions_def=partitions.scores,
-        deps=[asset_key(suite_id, judged_scores.ASSET), asset_key(suite_id, arm_answers.ASSET)],
+        reads=(judged_scores, arm_answers),
+        partitions=partitions.scores,
+        description="Means, paired deltas, interactions and costs of the arms, each with its uncertainty. Computation alone: asks nothing.",
     )
     def summary(context: dg.AssetExecutionContext, project: ProjectResource) -> dg.MaterializeResult[None]:
         with project.opened(suite_id, context) as suite:
-            return materialized(suite, arm_summary.materialize_arm_summary(suite, *cell_and_judge_of_key(suite, context)))
+            return materialized(suite, arm_summary.materialize_arm_summary(suite, *cell_and_judge_of_key(suite, context.partition_key)))
 
-    @dg.asset(
-        key=asset_key(suite_id, arms_report.ASSET),
-        code_version=arms_report.CODE_VERSION,
+    @_suite_asset(
+        suite_id,
+        arms_report,
         kinds={"python", "html"},
-        owners=OWNERS,
-        group_name=group_name(suite_id),
-        description="The report: arms.v1, Markdown, HTML with plots, CSV.",
-        partitions_def=partitions.scores,
-        deps=[asset_key(suite_id, arm_summary.ASSET), asset_key(suite_id, judged_scores.ASSET), asset_key(suite_id, arm_answers.ASSET)],
+        reads=(arm_summary, judged_scores, arm_answers),
+        partitions=partitions.scores,
+        description="The report: one page with plots and every answer (HTML), Markdown, arms.v1 (JSON), scores (CSV). Asks nothing.\n\n"
+        "The result table is in the metadata of each materialization, beside the command that downloads the files.",
     )
     def report(context: dg.AssetExecutionContext, project: ProjectResource) -> dg.MaterializeResult[None]:
         with project.opened(suite_id, context) as suite:
-            return materialized(suite, arms_report.materialize_arms_report(suite, *cell_and_judge_of_key(suite, context)))
+            return materialized(suite, arms_report.materialize_arms_report(suite, *cell_and_judge_of_key(suite, context.partition_key)))
 
     return [scores, summary, report]
 
 
-def cell_of_key(suite: SuiteContext, key: str) -> Cell:
-    """Return the suite's cell with that partition key.
-
-    Raises:
-        dagster.Failure: no cell of the project file has it: the cell was edited or removed since the partition was made.
-    """
-    cells = {cell.key: cell for cell in suite.project.cells_of(suite.suite_id)}
-    if key not in cells:
-        raise _retired("cell", key, list(cells))
-    return cells[key]
-
-
-def cell_and_judge_of_key(suite: SuiteContext, context: dg.AssetExecutionContext) -> tuple[Cell, JudgeCell]:
-    """Return the cell and the judge of the step's partition, or raise dagster.Failure as `cell_of_key` does."""
-    key = context.partition_key
-    assert isinstance(key, dg.MultiPartitionKey)  # the assets that call this have two dimensions
-    judges = {judge.key: judge for judge in suite.project.judges_of(suite.suite_id)}
-    judge_key = key.keys_by_dimension[JUDGE]
-    if judge_key not in judges:
-        raise _retired("judge", judge_key, list(judges))
-    return cell_of_key(suite, key.keys_by_dimension[CELL]), judges[judge_key]
-
-
-def _retired(what: str, key: str, known: Sequence[str]) -> dg.Failure:
-    return dg.Failure(
-        description=f"No {what} of the project file has the key {key!r} any more (now: {', '.join(known)}). "
-        "What it made is kept; edit the project file back to add to it.",
-        allow_retries=False,
+def _suite_asset(
+    suite_id: str,
+    stage: ModuleType,
+    *,
+    description: str,
+    kinds: set[str],
+    reads: Collection[ModuleType] = (),
+    partitions: dg.PartitionsDefinition[str] | None = None,
+) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
+    """Return the decorator that declares a stage as an asset: key, code version, group, columns and the rest, alike for all."""
+    return dg.asset(
+        key=asset_key(suite_id, stage.ASSET),
+        code_version=stage.CODE_VERSION,
+        description=description,
+        group_name=group_name(suite_id),
+        owners=OWNERS,
+        kinds=kinds,
+        tags={SUITE_TAG: suite_id},
+        deps=_keys(suite_id, *reads),
+        partitions_def=partitions,
+        metadata={"dagster/column_schema": TABLES[stage.ASSET].schema()} if stage.ASSET in TABLES else {},
     )
+
+
+def _keys(suite_id: str, *stages: ModuleType) -> list[dg.AssetKey]:
+    return [asset_key(suite_id, stage.ASSET) for stage in stages]

@@ -2,27 +2,45 @@
 
 import dagster as dg
 
-from assets.suites import suite_definitions
+from assets.suites import group_name, suite_definitions
+from evalplatform.kernel.errors import ProjectFileError
 from evalplatform.kernel.text import plural
-from evalplatform.project.load import Project
+from evalplatform.project.load import PROJECT_FILE_NAME, Project
 from resources import project_resources
 from resources.project import project_of_code_location
 from sensors.partitions import partitions_sensor
 
 
 def build_definitions(project: Project) -> dg.Definitions:
-    """Return everything that Dagster is told about a project."""
-    assert project.file is not None  # project_resources refuses a project without a file
+    """Return everything that Dagster is told about a project.
+
+    Raises:
+        ProjectFileError: two suites would share a group, since Dagster's names have no `-` and no `.`.
+    """
+    _refuse_shared_groups(project)
+    file = project.file or project.root / PROJECT_FILE_NAME
     suites = (
         suite_definitions(suite_id, description=f"Product {settings.product}, {plural(len(settings.arms), 'arm')}.")
         for suite_id, settings in project.settings.suites.items()
     )
     shared = dg.Definitions(
-        sensors=[partitions_sensor(project.file)],
-        resources=project_resources(project),
+        sensors=[partitions_sensor(file)],
+        resources=project_resources(file),
         executor=dg.in_process_executor,  # a step is one stage; model calls are concurrent inside it
     )
     return dg.Definitions.merge(shared, *suites)
+
+
+def _refuse_shared_groups(project: Project) -> None:
+    suite_of_group: dict[str, str] = {}
+    for suite_id in project.settings.suites:
+        other = suite_of_group.setdefault(group_name(suite_id), suite_id)
+        if other != suite_id:
+            raise ProjectFileError(
+                f"the suites {other!r} and {suite_id!r} would share the group {group_name(suite_id)!r} in Dagster; rename one.",
+                file=project.file,
+                field=f"suites.{suite_id}",
+            )
 
 
 @dg.definitions

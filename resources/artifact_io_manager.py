@@ -2,16 +2,20 @@
 
 import io
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import dagster as dg
-import pandas as pd
 
 from evalplatform.artifacts.records import UNPARTITIONED
+from evalplatform.kernel.errors import UnknownNameError
 from evalplatform.project.load import load_project
-from evalplatform.stages.judged_scores import partition
+from evalplatform.stages import arm_answers, judged_scores
 from evalplatform.wiring import OpenedProject
 
-MAIN_TABLES = {"arm_answers": "answers.parquet", "judged_scores": "scores.parquet"}
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAIN_TABLES = {arm_answers.ASSET: arm_answers.ANSWERS_FILE, judged_scores.ASSET: judged_scores.SCORES_FILE}
 
 
 class ArtifactIOManager(dg.ConfigurableIOManager):
@@ -31,18 +35,30 @@ class ArtifactIOManager(dg.ConfigurableIOManager):
                 "or give the asset an IO manager of its own."
             )
 
-    def load_input(self, context: dg.InputContext) -> pd.DataFrame:
-        """Return the main table of the upstream partition's current version."""
+    def load_input(self, context: dg.InputContext) -> "pd.DataFrame":
+        """Return the main table of the upstream partition's current version; of several partitions, one below the other.
+
+        Raises:
+            UnknownNameError: the asset has no table.
+            InputError: the partition was never materialized.
+        """
+        import pandas as pd
+
         _, suite_id, asset = context.asset_key.path
+        if asset not in MAIN_TABLES:
+            raise UnknownNameError("asset with a table", asset, MAIN_TABLES)
+        keys = context.asset_partition_keys if context.has_asset_partitions else [UNPARTITIONED]
         with OpenedProject(load_project(Path(self.project_file))) as opened:
             suite = opened.suite_context(suite_id)
-            key = _artifact_partition(context) if context.has_asset_partitions else UNPARTITIONED
-            manifest = suite.upstream(asset, key)
-            return pd.read_parquet(io.BytesIO(opened.catalog.read(manifest, MAIN_TABLES[asset])))
+            manifests = [suite.upstream(asset, _artifact_partition(key)) for key in keys]
+            tables = [pd.read_parquet(io.BytesIO(opened.catalog.read(manifest, MAIN_TABLES[asset]))) for manifest in manifests]
+        if len(tables) == 1:
+            return tables[0]
+        named = [table.assign(partition=manifest.artifact.partition) for table, manifest in zip(tables, manifests, strict=True)]
+        return pd.concat(named, ignore_index=True)
 
 
-def _artifact_partition(context: dg.InputContext) -> str:
-    key = context.asset_partition_key
+def _artifact_partition(key: str) -> str:
     if isinstance(key, dg.MultiPartitionKey):
-        return partition(key.keys_by_dimension["cell"], key.keys_by_dimension["judge"])
+        return judged_scores.partition(key.keys_by_dimension["cell"], key.keys_by_dimension["judge"])
     return key

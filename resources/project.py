@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 
 from evalplatform.calls.progress import OnProgress, Progress
-from evalplatform.kernel.errors import ProjectFileError
+from evalplatform.kernel.errors import EvalplatformError, InputError, ProjectFileError
 from evalplatform.project.load import Project, find_project_file, load_project
 from evalplatform.stages.context import SuiteContext
 from evalplatform.wiring import OpenedProject
@@ -35,23 +35,35 @@ class ProjectResource(dg.ConfigurableResource[None]):
 
     @contextmanager
     def opened(self, suite_id: str, context: dg.AssetExecutionContext) -> Iterator[SuiteContext]:
-        """Open a suite for the body: calls are grouped under the Dagster run's id, and progress goes to its log."""
-        with OpenedProject(load_project(Path(self.project_file))) as opened:
-            yield opened.suite_context(suite_id, run_id=context.run_id, on_progress=_logged(context))
+        """Open a suite for the body. Calls are grouped under the Dagster run's id.
+
+        Raises:
+            dagster.Failure: in place of an EvalplatformError of the body, with its sentence. What a user wrote wrongly is not tried again.
+        """
+        try:
+            with OpenedProject(load_project(Path(self.project_file))) as opened:
+                yield opened.suite_context(suite_id, run_id=context.run_id, on_progress=self.on_progress(context))
+        except EvalplatformError as error:
+            raise dg.Failure(description=str(error), allow_retries=not isinstance(error, InputError)) from error
+
+    def on_progress(self, context: dg.AssetExecutionContext) -> OnProgress:
+        """Return what is told of progress: the step's log, every ten seconds and at the end of a stage."""
+        logged_at = 0.0
+
+        def log(progress: Progress) -> None:
+            nonlocal logged_at
+            if progress.done == progress.total or progress.elapsed_seconds - logged_at >= LOG_EVERY_SECONDS:
+                logged_at = progress.elapsed_seconds
+                context.log.info(progress_words(progress))
+
+        return log
 
 
-def _logged(context: dg.AssetExecutionContext) -> OnProgress:
-    logged_at = -LOG_EVERY_SECONDS
-
-    def log(progress: Progress) -> None:
-        nonlocal logged_at
-        if progress.done == progress.total or progress.elapsed_seconds - logged_at >= LOG_EVERY_SECONDS:
-            logged_at = progress.elapsed_seconds
-            spent = "" if progress.spent_usd is None else f", ${progress.spent_usd:,.4f}"
-            left = "" if not progress.eta_seconds else f", {progress.eta_seconds:,.0f} s left"
-            context.log.info(
-                f"{progress.stage}: {progress.done:,}/{progress.total:,}, {progress.failed:,} failed, {progress.paid:,} paid, "
-                f"{progress.replayed:,} replayed{spent}{left}"
-            )
-
-    return log
+def progress_words(progress: Progress) -> str:
+    """Return progress as one line of a log."""
+    spent = "" if progress.spent_usd is None else f", ${progress.spent_usd:,.4f}"
+    left = f", {progress.eta_seconds:,.0f} s left" if progress.eta_seconds else ""
+    return (
+        f"{progress.stage}: {progress.done:,}/{progress.total:,}, {progress.failed:,} failed, {progress.paid:,} paid, "
+        f"{progress.replayed:,} replayed{spent}{left}"
+    )

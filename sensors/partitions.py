@@ -4,7 +4,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets.partitions import declared_keys
+from assets.partitions import missing_keys
 from evalplatform.project.load import load_project
 
 EVERY_SECONDS = 30
@@ -20,14 +20,13 @@ def partitions_sensor(project_file: Path) -> dg.SensorDefinition:
         description="Adds a partition for each cell and judge of the project file that has none yet. Runs nothing.",
     )
     def project_partitions(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        requests = []
-        for name, keys in declared_keys(load_project(project_file)).items():
-            known = set(context.instance.get_dynamic_partitions(name))
-            missing = [key for key in keys if key not in known]
-            if missing:
-                requests.append(dg.AddDynamicPartitionsRequest(partitions_def_name=name, partition_keys=missing))
-        if not requests:
+        missing = missing_keys(context.instance, load_project(project_file))
+        if not missing:
             return dg.SkipReason("Every cell and judge of the project file has its partition.")
-        return dg.SensorResult(dynamic_partitions_requests=requests)
+        return dg.SensorResult(
+            dynamic_partitions_requests=[
+                dg.AddDynamicPartitionsRequest(partitions_def_name=name, partition_keys=keys) for name, keys in missing.items()
+            ]
+        )
 
     return project_partitions

@@ -1,6 +1,9 @@
 """The commands that drive Dagster. It is imported inside functions: it costs two seconds, and most commands need none of it."""
 
+import errno
 import os
+import signal
+import socket
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -10,12 +13,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from evalplatform.calls.counts import CallCounts
-from evalplatform.cli.console import say
+from evalplatform.calls.progress import OnProgress
+from evalplatform.cli.console import say, shown_progress
 from evalplatform.cli.results import counts_words, result_lines
 from evalplatform.cli.starter import copy_example
+from evalplatform.kernel.errors import EvalplatformError, InputError, RunStoppedError
 from evalplatform.kernel.text import plural
 from evalplatform.kernel.usage import known_sum
-from evalplatform.project.load import PROJECT_VARIABLE, Project, load_project
+from evalplatform.project.load import PROJECT_FILE_NAME, PROJECT_VARIABLE, Project, load_project
 from evalplatform.stages import arm_summary, arms_report
 from evalplatform.stages.facts import report_facts
 from evalplatform.wiring import OpenedProject
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 DEFAULT_DEMO_FOLDER = Path("evalplatform-demo")
 
 # Telemetry and the newsletter pop-up are off; a slot of a cancelled run is freed, which Dagster otherwise keeps for ever.
+# Endpoint limits hold inside a run, so one run at a time keeps them whatever is launched.
 INSTANCE_SETTINGS = """\
 telemetry:
   enabled: false
@@ -34,7 +40,11 @@ nux:
 run_monitoring:
   enabled: true
   free_slots_after_run_end_seconds: 60
+concurrency:
+  runs:
+    max_concurrent_runs: 1 # an endpoint's limits hold inside a run; raise it where cells do not share endpoints
 """
+SUPERSEDED_COMMAND = "ignore:Function `dev_command` is superseded"
 WORKSPACE = """\
 load_from:
   - python_module: evalplatform.definitions
@@ -52,13 +62,43 @@ def prepare_dagster_home(project: Project) -> Path:
 
 
 def run_dev(project: Project, *, host: str, port: int, environ: Mapping[str, str]) -> int:
-    """Replace this process by `dagster dev` on the project: code location, web server, daemon."""
+    """Replace this process by `dagster dev` on the project: code location, web server, daemon.
+
+    Raises:
+        InputError: the port is taken, or the address is not this machine's.
+    """
+    refuse_taken_port(host, port)
     home = prepare_dagster_home(project)
-    environment = {**environ, "DAGSTER_HOME": os.fspath(home), PROJECT_VARIABLE: os.fspath(project.file or project.root)}
-    _register(project, home)
+    with _instance(home) as instance:
+        _register(instance, project)
+    environment = {
+        **environ,
+        "DAGSTER_HOME": os.fspath(home),
+        PROJECT_VARIABLE: os.fspath(project.file or project.root),
+        "PYTHONWARNINGS": ",".join(filter(None, (environ.get("PYTHONWARNINGS"), SUPERSEDED_COMMAND))),
+    }
     command = [sys.executable, "-m", "dagster", "dev", "-w", os.fspath(home / "workspace.yaml"), "-h", host, "-p", str(port)]
-    say(f"Dagster UI: http://{host}:{port}  (Ctrl-C ends it)")
+    say(f"Dagster UI: http://{host}:{port} once it says that it serves (Ctrl-C ends it)")
+    # A script's background job starts with SIGINT ignored, and `dagster dev` handles SIGTERM as it handles SIGINT: it could not be ended.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Python looks for modules in the working directory first: a project's own `assets` package would hide the one that is meant.
+    os.chdir(home)
     os.execve(command[0], command, environment)
+
+
+def refuse_taken_port(host: str, port: int) -> None:
+    """Raise InputError unless the port can be listened on; `dagster dev` would start its daemon first and say so late."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OverflowError as error:
+        raise InputError(f"{port} is no port: they go from 0 to 65535.", field="--port") from error
+    except OSError as error:
+        taken = error.errno == errno.EADDRINUSE
+        why = "is taken; name another one, or end what uses it" if taken else f"cannot be listened on: {error.strerror}"
+        raise InputError(f"port {port} of {host} {why}.", field="--port" if taken else "--host") from error
 
 
 def run_demo(folder: Path | None) -> int:
@@ -67,32 +107,33 @@ def run_demo(folder: Path | None) -> int:
     home = prepare_dagster_home(project)
     os.environ["DAGSTER_HOME"] = os.fspath(home)
     os.environ[PROJECT_VARIABLE] = os.fspath(project.root)
-    say(f"project {project.settings.project} in {project.root}")
-    calls = materialize_project(project, home)
+    say(f"project {project.settings.project} in {_shown(project.root)}")
+    with shown_progress() as on_progress:
+        calls = materialize_project(project, home, on_progress=on_progress)
     return _print_results(project, calls)
 
 
-def materialize_project(project: Project, home: Path) -> CallCounts:
+def materialize_project(project: Project, home: Path, *, on_progress: OnProgress) -> CallCounts:
     """Materialize every asset of every suite in order: sources, each cell's answers, each judge's scores, summary and report.
 
     Returns:
         The calls that were made; all zero where nothing had changed.
 
     Raises:
-        EvalplatformError: whatever a stage raises; what was materialized before stays.
+        EvalplatformError: whatever a stage raises, and RunStoppedError where one was stopped; what was materialized before stays.
     """
     import dagster as dg
 
-    from assets.partitions import CELL, JUDGE, register_partitions
+    from assets.partitions import CELL, JUDGE
     from assets.suites import suite_assets
-    from resources import project_resources
 
     results = []
-    with dg.DagsterInstance.from_config(os.fspath(home)) as instance:
-        register_partitions(instance, project)
+    with _instance(home) as instance:
+        _register(instance, project)
         for suite_id in project.settings.suites:
             assets = {asset.key.path[-1]: asset for asset in suite_assets(suite_id, description="")}
-            materialize = partial(_materialize, assets, suite_id=suite_id, instance=instance, resources=project_resources(project))
+            resources = _resources(project, on_progress)
+            materialize = partial(_materialize, assets, suite_id=suite_id, instance=instance, resources=resources)
             results.append(materialize(("question_set", "corpus")))
             for cell in project.cells_of(suite_id):
                 results.append(materialize(("arm_answers",), cell.key))
@@ -113,15 +154,36 @@ def _materialize(
 ) -> "dg.ExecuteInProcessResult":
     import dagster as dg
 
+    from assets.suites import SUITE_TAG
+
     say(f"suite {suite_id}: {', '.join(names)}{'' if partition_key is None else f' of {partition_key}'}")
-    return dg.materialize(
-        list(assets.values()),
-        selection=[assets[name] for name in names],
-        partition_key=partition_key,
-        resources=resources,
-        instance=instance,
-        run_config={"loggers": {"console": {"config": {"log_level": "WARNING"}}}},
-    )
+    try:
+        return dg.materialize(
+            list(assets.values()),
+            selection=[assets[name] for name in names],
+            partition_key=partition_key,
+            resources=resources,
+            instance=instance,
+            tags={SUITE_TAG: suite_id},
+            run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},  # what fails is raised, and said once
+        )
+    except dg.Failure as failure:
+        raise failure.__cause__ if isinstance(failure.__cause__, EvalplatformError) else RunStoppedError(failure.description) from failure
+
+
+def _resources(project: Project, on_progress: OnProgress) -> dict[str, object]:
+    """Return the project's resources, progress shown here instead of in each step's log."""
+    import dagster as dg
+
+    from resources import project_resources
+    from resources.project import ProjectResource
+
+    class ShownProjectResource(ProjectResource):
+        def on_progress(self, context: dg.AssetExecutionContext) -> OnProgress:
+            return on_progress
+
+    file = project.file or project.root / PROJECT_FILE_NAME
+    return {**project_resources(file), "project": ShownProjectResource(project_file=os.fspath(file))}
 
 
 def _calls_of(results: "Sequence[dg.ExecuteInProcessResult]") -> CallCounts:
@@ -139,13 +201,16 @@ def _calls_of(results: "Sequence[dg.ExecuteInProcessResult]") -> CallCounts:
     return CallCounts(**tallies, paid_usd=known_sum(paid_usd))
 
 
-def _register(project: Project, home: Path) -> None:
+def _instance(home: Path) -> "dg.DagsterInstance":
     import dagster as dg
 
+    return dg.DagsterInstance.from_config(os.fspath(home))
+
+
+def _register(instance: "dg.DagsterInstance", project: Project) -> None:
     from assets.partitions import register_partitions
 
-    with dg.DagsterInstance.from_config(os.fspath(home)) as instance:
-        register_partitions(instance, project)
+    register_partitions(instance, project)
 
 
 def _print_results(project: Project, calls: CallCounts) -> int:

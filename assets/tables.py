@@ -1,0 +1,91 @@
+"""What Dagster shows of a stage's table without opening it elsewhere: its columns, its size, its first rows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import dagster as dg
+
+from evalplatform.artifacts.parquet import parquet_rows
+from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.reports.markdown import markdown_text
+from evalplatform.reports.visible import one_line
+from evalplatform.stages import arm_answers, judged_scores
+from evalplatform.stages.context import SuiteContext
+from evalplatform.stages.tables import ANSWERS, SCORES, Table
+
+# The UI shows Markdown of up to about a thousand characters in place, and what is longer behind a link.
+PREVIEW_ROWS = 5
+PREVIEW_CHARS = 60
+
+ANSWER_COLUMNS = {
+    "draw": "0 for the first sample of a request, 1 for the second.",
+    "state": "answered, no_answer (the model stopped before it answered) or failed.",
+    "answer": "The model's text; null unless the state is answered. A text with a lone surrogate is kept as JSON behind a marker.",
+    "reason": "Why there is no answer.",
+    "request_digest": "Names the exact request; the ledger holds its reply.",
+    "material_digest": "Names the text a judge is given; it lies in texts.parquet.",
+    "context_digest": "Names the injected documents; they lie in texts.parquet.",
+    "system_prompt_digest": "Names the system prompt; it lies in texts.parquet.",
+    "same_call": "Another arm sent the same request, and one call answered both.",
+    "context_chunks": "Retrieved chunks, as JSON: source, the first 200 characters, relevance.",
+    "cost_usd": "US dollars; null where the price is unknown, never 0 for it.",
+    "metadata": "What the arm says of this row, as JSON.",
+}
+SCORE_COLUMNS = {
+    "points": "0 to 100, or null with a reason.",
+    "reason": "Why there are no points.",
+    "dimensions": "The judge's own numbers, as JSON.",
+    "caps": "Which rule lowered the points, and from what, as JSON.",
+    "grounded": "Graded against reference facts, not by the judge's own knowledge.",
+    "redraws": "Further replies that were needed to read the points.",
+    "raw_reply": "The reply that the points were read from.",
+    "cost_usd": "US dollars; null where the price is unknown, never 0 for it.",
+}
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """The main table of an asset: its file, its declared columns, and the columns of a preview."""
+
+    file: str
+    table: Table[Any]
+    descriptions: Mapping[str, str]
+    preview_columns: tuple[str, ...]
+
+    def schema(self) -> dg.TableSchema:
+        """Return the declared columns, as Dagster shows them."""
+        return dg.TableSchema(
+            columns=[
+                dg.TableColumn(
+                    field.name,
+                    str(field.type),
+                    description=self.descriptions.get(field.name),
+                    constraints=dg.TableColumnConstraints(nullable=field.nullable),
+                )
+                for field in self.table.schema()
+            ]
+        )
+
+    def preview(self, suite: SuiteContext, manifest: ArtifactManifest) -> str:
+        """Return the first rows as a Markdown table. What models wrote is escaped: it stays text in the UI."""
+        blocks = parquet_rows(suite.catalog.read(manifest, self.file), columns=self.preview_columns)
+        rows = islice((row for block in blocks for row in block), PREVIEW_ROWS)
+        return markdown_rows(self.preview_columns, ([row[column] for column in self.preview_columns] for row in rows))
+
+
+def markdown_rows(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a Markdown table; every cell is one escaped line, cut where it is long."""
+    lines = ["| " + " | ".join(markdown_text(one_line(_shown(cell), PREVIEW_CHARS)) for cell in row) + " |" for row in rows]
+    return "\n".join(["| " + " | ".join(titles) + " |", "|" + " --- |" * len(titles), *lines])
+
+
+TABLES = {
+    arm_answers.ASSET: ShownTable(arm_answers.ANSWERS_FILE, ANSWERS, ANSWER_COLUMNS, ("question_id", "arm", "state", "answer", "reason")),
+    judged_scores.ASSET: ShownTable(judged_scores.SCORES_FILE, SCORES, SCORE_COLUMNS, ("question_id", "arm", "points", "reason")),
+}
+
+
+def _shown(cell: object) -> str:
+    return "—" if cell is None else f"{cell:g}" if isinstance(cell, float) else str(cell)
