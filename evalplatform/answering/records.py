@@ -9,6 +9,9 @@ from evalplatform.kernel.values import Value
 
 AnswerState = Literal["answered", "no_answer", "failed"]
 
+PREPARE_FAILED = "prepare_failed"
+"""How the reason of a row starts whose treatment could not be prepared: its documents could not be retrieved."""
+
 
 class ContextChunk(Value):
     """A retrieved chunk as the record keeps it: at most 200 characters and an ellipsis.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from evalplatform.answering.prompts import CONTEXT_LIMIT_CHARS, answer_messages, context_chars, joined_context
-from evalplatform.answering.records import ArmAnswer, CallTiming, ContextChunk
+from evalplatform.answering.records import PREPARE_FAILED, ArmAnswer, CallTiming, ContextChunk
 from evalplatform.arms.treatment import AgentConfig, Treatment
 from evalplatform.calls.ask import Asker, CallOutcome
 from evalplatform.calls.pool import map_bounded
@@ -77,7 +77,7 @@ class _CellRun:
         try:
             config = await slot.treatment.prepare(slot.question)
         except RetrievalError as error:
-            reason = f"prepare_failed: {error.reason}: {error}"
+            reason = f"{PREPARE_FAILED}: {error.reason}: {error}"
             metadata = {"arm_kind": slot.treatment.kind, "error": error.reason}
             failed = [_failed_row(slot, draw, reason).with_changes(metadata=metadata) for draw in range(self.plan.draws)]
             return [self._row(slot, answer.draw, answer) for answer in failed]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from evalplatform.answering.records import ArmAnswer
+from evalplatform.answering.records import PREPARE_FAILED, ArmAnswer
 from evalplatform.comparisons.records import ArmRetrieval
 from evalplatform.kernel.values import Value
 from evalplatform.retrieval.measures import RetrievedDocuments, document_id, retrieval_measures
@@ -12,8 +12,6 @@ from evalplatform.retrieval.rerank import KEPT_CHUNKS
 
 RequiredDocuments = Mapping[str, AbstractSet[str]]
 """The ids of the documents that each question requires; a question that is not there requires none."""
-
-PREPARE_FAILED = "prepare_failed"
 
 
 class AnswerRetrieval(Value):
