@@ -1,10 +1,11 @@
 """The ledger's SQL: look calls up, record them, add up what runs have paid. Everything here works on many calls at once."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any, cast
 
 import zstandard
-from sqlalchemy import Connection, RowMapping, Table, select
+from sqlalchemy import Connection, RowMapping, Table, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from evalplatform.adapters.tables.calls import calls, run_spend
@@ -27,7 +28,7 @@ def find_calls(connection: Connection, project: str, keys: Iterable[KeyTuple]) -
     ordered = sorted(wanted)
     found: dict[KeyTuple, LedgerRow] = {}
     for start in range(0, len(ordered), LOOKUP_CHUNK):
-        for record in connection.execute(_lookup(project, ordered[start : start + LOOKUP_CHUNK])).mappings():
+        for record in connection.execute(_LOOKUP, _lookup_values(project, ordered[start : start + LOOKUP_CHUNK])).mappings():
             key = (record["scope"], record["request_digest"], record["draw"], record["attempt"])
             if key in wanted:
                 found[key] = decode(record)
@@ -44,7 +45,8 @@ def record_calls(connection: Connection, project: str, rows: Sequence[LedgerRow]
     for row in rows:
         by_key.setdefault(key_tuple(row.key), row)
     ordered = sorted(by_key)
-    returned = connection.execute(_insert(connection), [encode(by_key[key]) for key in ordered])
+    compressor = zstandard.ZstdCompressor()  # made once a batch: making one costs as much as compressing a reply
+    returned = connection.execute(_insert(connection.dialect.name), [encode(by_key[key], compressor) for key in ordered])
     inserted = {(scope, digest, draw, attempt) for scope, digest, draw, attempt in returned}
     _add_spend(connection, project, [by_key[key] for key in ordered if key in inserted])
     taken = [key for key in ordered if key not in inserted]
@@ -68,7 +70,7 @@ def page_of_rows(connection: Connection, project: str, *, scope: str | None, aft
     return [(record["id"], decode(record)) for record in connection.execute(statement).mappings()]
 
 
-def encode(row: LedgerRow) -> dict[str, object]:
+def encode(row: LedgerRow, compressor: zstandard.ZstdCompressor) -> dict[str, object]:
     """Return the row's columns."""
     usage = row.reply.usage
     return {
@@ -81,7 +83,7 @@ def encode(row: LedgerRow) -> dict[str, object]:
         "purpose": row.purpose,
         "provider": row.provider,
         "model": row.model,
-        "reply": zstandard.compress(row.reply.model_dump_json().encode()),
+        "reply": compressor.compress(row.reply.model_dump_json().encode()),
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "cache_read_tokens": usage.cache_read_tokens,
@@ -109,27 +111,36 @@ def decode(record: RowMapping) -> LedgerRow:
     )
 
 
-def _lookup(project: str, keys: Sequence[KeyTuple]) -> Any:
-    # Row values, (scope, digest, draw, attempt) IN (...), would say this exactly, but SQLite 3.40 then reads the whole project, while lists
-    # on single columns go down the index. The few neighbours that come along (another draw of a request) are left out by the caller.
-    scopes, digests, draws, attempts = (sorted(set(column)) for column in zip(*keys, strict=True))
-    return select(calls).where(
-        calls.c.project == project,
-        calls.c.request_digest.in_(digests),
-        calls.c.scope.in_(scopes),
-        calls.c.draw.in_(draws),
-        calls.c.attempt.in_(attempts),
-    )
+# Statements are built once: SQLAlchemy takes longer to build one than to run it. Row values, (scope, digest, draw, attempt) IN (...), would
+# say the lookup exactly, but SQLite 3.40 then reads the whole project, while lists on single columns go down the index. The few neighbours
+# that come along (another draw of a request) are left out by the caller.
+_KEY_COLUMNS = ("scope", "request_digest", "draw", "attempt")
+_LOOKUP = select(calls).where(
+    calls.c.project == bindparam("wanted_project"),
+    *(calls.c[name].in_(bindparam(f"wanted_{name}", expanding=True)) for name in _KEY_COLUMNS),
+)
 
 
-def _insert_into(connection: Connection, table: Table) -> Any:
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+def _lookup_values(project: str, keys: Sequence[KeyTuple]) -> dict[str, object]:
+    columns = zip(_KEY_COLUMNS, zip(*keys, strict=True), strict=True)
+    return {"wanted_project": project, **{f"wanted_{name}": sorted(set(values)) for name, values in columns}}
+
+
+def _insert_into(dialect_name: str, table: Table) -> Any:
+    insert = postgresql.insert if dialect_name == "postgresql" else sqlite.insert
     return insert(table)
 
 
-def _insert(connection: Connection) -> Any:
-    returned = (calls.c.scope, calls.c.request_digest, calls.c.draw, calls.c.attempt)
-    return _insert_into(connection, calls).on_conflict_do_nothing().returning(*returned)
+@cache
+def _insert(dialect_name: str) -> Any:
+    return _insert_into(dialect_name, calls).on_conflict_do_nothing().returning(*(calls.c[name] for name in _KEY_COLUMNS))
+
+
+@cache
+def _upsert_spend(dialect_name: str) -> Any:
+    insert = _insert_into(dialect_name, run_spend)
+    added = {name: run_spend.c[name] + insert.excluded[name] for name in ("known_usd", "calls", "unpriced_calls")}
+    return insert.on_conflict_do_update(index_elements=["project", "run_id"], set_=added)
 
 
 def _add_spend(connection: Connection, project: str, rows: Sequence[LedgerRow]) -> None:
@@ -141,8 +152,4 @@ def _add_spend(connection: Connection, project: str, rows: Sequence[LedgerRow]) 
         total["known_usd"] += row.cost_usd or 0.0
         total["calls"] += 1
         total["unpriced_calls"] += row.cost_usd is None
-    insert = _insert_into(connection, run_spend)
-    added = {name: run_spend.c[name] + insert.excluded[name] for name in ("known_usd", "calls", "unpriced_calls")}
-    connection.execute(
-        insert.on_conflict_do_update(index_elements=["project", "run_id"], set_=added), [totals[run_id] for run_id in sorted(totals)]
-    )
+    connection.execute(_upsert_spend(connection.dialect.name), [totals[run_id] for run_id in sorted(totals)])
