@@ -135,7 +135,7 @@ def _split_at_ends(context: str) -> list[str]:
     return context.split()
 
 
-@given(seed=st.integers(), temperature=st.floats(0, 2))
+@given(seed=st.integers(-(2**63), 2**63 - 1), temperature=st.floats(0, 2))
 def test_seed_and_temperature_change_nothing(seed: int, temperature: float) -> None:
     asked = prompt("How long are snapshots kept?", CONTEXT)
     assert ask(asked, seed=seed, temperature=temperature) == ask(asked)
