@@ -156,12 +156,13 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
             "calls": orjson.loads(counts.model_dump_json()),
             "result": [row.model_dump() for row in facts.result],
             "coverage_rate": facts.coverage_rate,
+            "retrieval": facts.retrieval,
             "truncated": done.truncated_message,
             "files": [os.fspath(path) for path in written],
         }
         typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
     else:
-        for line in result_lines(facts.result):
+        for line in (*result_lines(facts.result), *(f"retrieval {line}" for line in facts.retrieval)):
             typer.echo(line)
         for path in written:
             say(f"wrote {path}")

@@ -65,6 +65,19 @@ def retrieval_section(summary: ArmSummary) -> Section | None:
     )
 
 
+def retrieval_sentences(summary: ArmSummary) -> tuple[str, ...]:
+    """Return the retrieval of every arm as one line, for a terminal: `docs: recall@5 0.071 [0.042, 0.100], hit@5 32/97; ...`."""
+    return tuple(f"{found.arm}: {_sentence(found.retrieved)}; kept: {_sentence(found.kept)}" for found in summary.retrieval.values())
+
+
+def _sentence(measures: RetrievalMeasures | None) -> str:
+    if measures is None:
+        return "no retrieval came back"
+    recall = words.fixed(measures.mean_recall_rate, RATE_DECIMALS)
+    interval = words.interval(measures.recall_ci_lo_rate, measures.recall_ci_hi_rate, decimals=RATE_DECIMALS)
+    return f"recall@{measures.k} {recall} {interval}, hit@{measures.k} {measures.hits:,}/{measures.measured:,}"
+
+
 def _rows(found: ArmRetrieval) -> tuple[tuple[Cell, ...], ...]:
     return tuple(_row(found, name, measures) for name, measures in (("retrieved", found.retrieved), ("kept", found.kept)))
 

@@ -13,6 +13,7 @@ from evalplatform.comparisons.records import ArmSummary, JudgedScore
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.questions.records import QuestionSet
 from evalplatform.reports.arms_report import build_arms_report
+from evalplatform.reports.arms_retrieval import retrieval_sentences
 from evalplatform.reports.arms_v1 import arms_v1_payload
 from evalplatform.reports.arms_v1_file import arms_v1_bytes
 from evalplatform.reports.arms_view import summary_table
@@ -67,6 +68,7 @@ def materialize_arms_report(context: SuiteContext, cell: Cell, judge: JudgeCell 
         complete=summary_facts(read.summary).complete,
         result=tuple(summary_table(report)),
         findings=tuple(found.sentence for found in report.findings),
+        retrieval=retrieval_sentences(run.summary),
         answer_calls=run.facts.answer_calls,
         judge_calls=run.facts.judge_calls,
     )

@@ -51,12 +51,13 @@ class SummaryFacts(Value):
 
 
 class ReportFacts(Value):
-    """Of `arms_report`: the result table as shown, its sentences, and the calls behind it."""
+    """Of `arms_report`: the result table as shown, its sentences, those on retrieval, and the calls behind it."""
 
     coverage_rate: float | None
     complete: bool
     result: tuple[ResultRow, ...]
     findings: tuple[str, ...]
+    retrieval: tuple[str, ...] = ()
     answer_calls: CallCounts
     judge_calls: CallCounts
 

@@ -85,6 +85,7 @@ def test_a_part_of_the_bank_is_answered_without_a_failure_and_its_retrieval_meas
         assert block["recall_mean"] == pytest.approx(fmean(recalls), abs=5e-5)
         assert block["recall_ci_lo"] <= block["recall_mean"] <= block["recall_ci_hi"]
     assert docs["retrieved"]["hits"] > 0, "a part without a single hit would show nothing"
+    assert first["retrieval"][0].startswith(f"docs: recall@5 {docs['retrieved']['recall_mean']:.3f}")
     assert "## Retrieval" in Path("results/arms/rho-bank.md").read_text(encoding="utf-8")
 
 

@@ -8,6 +8,7 @@ from evalplatform.comparisons.arm_summary import summarise_arms
 from evalplatform.comparisons.records import ArmSummary
 from evalplatform.kernel.errors import InputError
 from evalplatform.reports.arms_questions import DRILL_DOWN_LIMIT, TABLE_QUESTIONS_LIMIT
+from evalplatform.reports.arms_retrieval import retrieval_sentences
 from evalplatform.reports.arms_view import ArmsReport, Section, summary_table
 from tests.support.arms_fixture import ArmsRun, arms_run
 
@@ -70,6 +71,16 @@ def test_retrieval_has_a_section_where_questions_require_documents() -> None:
     assert column(part, "Hits")[0] == column(part, "Measured")[0] == "39/39"
     documents = [next((fact.value for fact in answer.record if fact.label == "Documents"), None) for answer in report.questions[3].answers]
     assert documents[:2] == [None, "2 required, 2 of them retrieved, 1 kept"]
+
+
+def test_retrieval_fits_a_line_of_a_terminal() -> None:
+    run = arms_run(retrieval=True, arms=("baseline", "docs"))
+    measures = run.summary.retrieval["docs"].retrieved
+    assert measures is not None
+    (line,) = retrieval_sentences(run.summary)
+    assert line.startswith(f"docs: recall@5 {measures.mean_recall_rate:.3f} [")
+    assert line.endswith("hit@3 39/39")
+    assert retrieval_sentences(arms_run(arms=("baseline", "docs"), questions=4).summary) == ()
 
 
 def test_retrieval_that_failed_is_said_to_be_unmeasured() -> None:
