@@ -29,7 +29,8 @@ async def probe_pinned_judge(settings: JudgeSettings, *, asker: Asker) -> None:
     its rows.
 
     Raises:
-        InputError: the endpoint refuses the call for good; the pinned parameters are named.
+        InputError: the endpoint refuses the call as it stands; the pinned parameters are named.
+        FatalCallError: it refuses for another reason: a wrong key, an unknown model, an empty account.
     """
     request = probe_request(settings)
     if request is None:
@@ -37,6 +38,8 @@ async def probe_pinned_judge(settings: JudgeSettings, *, asker: Asker) -> None:
     try:
         await asker.ask(request, purpose="probe")
     except FatalCallError as error:
+        if error.reason != "bad_request":
+            raise
         pinned = " and ".join(_pinned(settings))
         raise InputError(
             f"the judge cannot be asked with a pinned {pinned}: {error} Leave {pinned} out, or judge by a model that takes it.",

@@ -4,7 +4,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,10 +22,20 @@ class Ended:
     err: str
 
 
-def start(*arguments: str, folder: Path, environment: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
-    """Start `evalplatform ARGUMENTS` in a folder; `environment` is added to this process's own."""
-    return subprocess.Popen(
-        [EVALPLATFORM, *arguments],
+@contextmanager
+def started(*arguments: str, folder: Path, environment: Mapping[str, str] | None = None) -> Iterator["subprocess.Popen[str]"]:
+    """Start `evalplatform ARGUMENTS` in a folder; `environment` is added to this process's own. It does not outlive the block."""
+    with started_process([EVALPLATFORM, *arguments], folder=folder, environment=environment) as process:
+        yield process
+
+
+@contextmanager
+def started_process(
+    command: Sequence[str | Path], *, folder: Path, environment: Mapping[str, str] | None = None
+) -> Iterator["subprocess.Popen[str]"]:
+    """Start any command, as `started` does."""
+    process = subprocess.Popen(
+        command,
         cwd=folder,
         env=os.environ | dict(environment or {}),
         stdin=subprocess.DEVNULL,
@@ -32,22 +43,31 @@ def start(*arguments: str, folder: Path, environment: Mapping[str, str] | None =
         stderr=subprocess.PIPE,
         text=True,
     )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
 
 
 def ended(process: "subprocess.Popen[str]", *, within_seconds: float = LONGEST_SECONDS) -> Ended:
-    """Wait for a process; kill it and raise TimeoutExpired when it takes longer."""
-    try:
-        out, err = process.communicate(timeout=within_seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        raise
+    """Wait for a process and return how it ended; TimeoutExpired when it takes longer."""
+    out, err = process.communicate(timeout=within_seconds)
     return Ended(process.returncode, out, err)
 
 
 def run(*arguments: str, folder: Path, environment: Mapping[str, str] | None = None, within_seconds: float = LONGEST_SECONDS) -> Ended:
     """Run `evalplatform ARGUMENTS` in a folder to its end."""
-    return ended(start(*arguments, folder=folder, environment=environment), within_seconds=within_seconds)
+    return run_process([EVALPLATFORM, *arguments], folder=folder, environment=environment, within_seconds=within_seconds)
+
+
+def run_process(
+    command: Sequence[str | Path], *, folder: Path, environment: Mapping[str, str] | None = None, within_seconds: float = LONGEST_SECONDS
+) -> Ended:
+    """Run any command to its end."""
+    with started_process(command, folder=folder, environment=environment) as process:
+        return ended(process, within_seconds=within_seconds)
 
 
 def wait_until(condition: Callable[[], bool], what: str, *, within_seconds: float = LONGEST_SECONDS) -> None:

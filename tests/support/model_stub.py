@@ -75,7 +75,7 @@ class ModelStub:
 
     @property
     def requests(self) -> int:
-        return sum(seen.count for seen in self.seen.values())
+        return sum(seen.count for seen in list(self.seen.values()))  # a copy: tests ask while the server's thread adds
 
     def bodies(self) -> list[Json]:
         """The distinct bodies, in the order first seen."""

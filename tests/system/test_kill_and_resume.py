@@ -17,12 +17,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import EVALPLATFORM, Ended, ended, run, start, wait_until
+from tests.support.command_line import EVALPLATFORM, Ended, ended, run, run_process, started, started_process, wait_until
 from tests.support.model_stub import ModelStub, running_stub
 from tests.support.stub_project import (
     CONCURRENCY,
@@ -130,11 +131,11 @@ def test_a_run_killed_at_any_point_asks_nothing_finished_again_and_ends_in_the_s
 def killed_run(project: Path, stub: ModelStub, *, after_calls: int, pause_seconds: float) -> Kill:
     """Start the run, kill it once the stub has seen so many calls, and say what the ledger and the stub then knew."""
     before = calls_seen(stub)
-    process = start(*RUN, folder=project, environment=KEY)
-    wait_until(lambda: stub.requests >= after_calls or process.poll() is not None, f"{after_calls} calls")
-    time.sleep(pause_seconds)
-    process.send_signal(signal.SIGKILL)
-    assert ended(process).code == -signal.SIGKILL
+    with started(*RUN, folder=project, environment=KEY) as process:
+        wait_until(lambda: stub.requests >= after_calls or process.poll() is not None, f"{after_calls} calls")
+        time.sleep(pause_seconds)
+        process.send_signal(signal.SIGKILL)
+        assert ended(process).code == -signal.SIGKILL
     wait_until(lambda: stub.in_flight == 0, "the stub to notice")
     committed, seen = frozenset(committed_calls(project)), calls_seen(stub)
     asked = seen - before
@@ -166,15 +167,7 @@ sys.exit(code)
 
 def run_that_dies_at_write(project: Path, nth: int) -> Ended:
     command = [sys.executable, "-c", DIES_AT_A_WRITE, str(project / ".evalplatform" / "store"), str(nth), *RUN]
-    process = subprocess.Popen(
-        command,
-        cwd=project,
-        env=os.environ | KEY | {"PYTHONPATH": str(REPOSITORY)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    return ended(process)
+    return run_process(command, folder=project, environment=KEY | {"PYTHONPATH": str(REPOSITORY)})
 
 
 @pytest.mark.slow
@@ -232,7 +225,8 @@ MOST_REFUSED = {429: CONCURRENCY, 401: 3 + CONCURRENCY, 503: 4 * (8 + CONCURRENC
     [
         pytest.param(429, "3600", 30, r"asks to wait 3,600 s.*run the same command again later", id="a wait beyond the cap, for answers"),
         pytest.param(429, "3600", 55, r"asks to wait 3,600 s.*run the same command again later", id="a wait beyond the cap, for scores"),
-        pytest.param(401, None, 0, r"Stopped after 3 identical failures.*401", id="a wrong key"),
+        pytest.param(401, None, 0, r"^error: grader at 127.0.0.1:\d+ answered HTTP 401: scripted failure$", id="a wrong key"),
+        pytest.param(401, None, 30, r"Stopped after 3 identical failures.*401", id="a key that is withdrawn"),
         pytest.param(503, None, 30, r"Stopped after 8 identical failures.*503", id="an overload that lasts"),
     ],
 )
@@ -242,10 +236,10 @@ def test_an_endpoint_that_refuses_ends_the_run_soon_and_the_next_one_goes_on(
     project, stub = short_run.project(tmp_path), short_run.stub
     stub.fail_status, stub.retry_after = status, retry_after
     stub.fail_first = 0 if calls_before else 1_000
-    process = start(*RUN, folder=project, environment=KEY)
-    wait_until(lambda: stub.requests >= calls_before, "the calls before the failures")
-    stub.fail_first = 1_000
-    stopped = ended(process)
+    with started(*RUN, folder=project, environment=KEY) as process:
+        wait_until(lambda: stub.requests >= calls_before, "the calls before the failures")
+        stub.fail_first = 1_000
+        stopped = ended(process)
     assert stopped.code == 2, stopped.err
     assert re.search(message, stopped.err), stopped.err
     assert KEY["STUB_KEY"] not in stopped.out + stopped.err
@@ -265,12 +259,12 @@ def test_an_endpoint_that_refuses_ends_the_run_soon_and_the_next_one_goes_on(
 
 
 def test_a_server_that_goes_away_loses_nothing(tmp_path: Path) -> None:
-    first, port = stub_process()
-    project = write_stub_project(tmp_path / "project", f"http://127.0.0.1:{port}/v1", questions=FEW_QUESTIONS)
-    process = start(*RUN, folder=project, environment=KEY)
-    wait_until(lambda: (project / ".evalplatform" / "evalplatform.db").exists() and len(ledger_rows(project)) > 5, "some calls")
-    end(first)
-    gone = ended(process)
+    with stub_process() as (server, port):
+        project = write_stub_project(tmp_path / "project", f"http://127.0.0.1:{port}/v1", questions=FEW_QUESTIONS)
+        with started(*RUN, folder=project, environment=KEY) as process:
+            wait_until(lambda: (project / ".evalplatform" / "evalplatform.db").exists() and len(ledger_rows(project)) > 5, "some calls")
+            server.kill()
+            gone = ended(process)
     assert gone.code == 2
     assert "Stopped after 8 identical failures" in gone.err
     assert f"127.0.0.1:{port}" in gone.err
@@ -279,33 +273,27 @@ def test_a_server_that_goes_away_loses_nothing(tmp_path: Path) -> None:
     kept = committed_calls(project)
     assert kept
 
-    second, _ = stub_process(port)
-    try:
+    with stub_process(port):
         back = run(*RUN, "--json", folder=project, environment=KEY)
-        assert back.code == 0, back.err
-        assert json.loads(back.out)["calls"]["paid"] == calls_of_a_run(FEW_QUESTIONS) - len(kept)
-    finally:
-        end(second)
+    assert back.code == 0, back.err
+    assert json.loads(back.out)["calls"]["paid"] == calls_of_a_run(FEW_QUESTIONS) - len(kept)
 
 
-def stub_process(port: int = 0) -> "tuple[subprocess.Popen[str], int]":
+@contextmanager
+def stub_process(port: int = 0) -> "Iterator[tuple[subprocess.Popen[str], int]]":
+    """A stub that can be killed, and its port."""
     command = [sys.executable, "-m", "tests.support.model_stub", "--port", str(port), "--latency-seconds", str(LATENCY_SECONDS)]
-    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    return process, int(process.stdout.readline())
-
-
-def end(process: "subprocess.Popen[str]") -> None:
-    process.kill()
-    process.communicate()
+    with started_process(command, folder=REPOSITORY) as process:
+        assert process.stdout is not None
+        yield process, int(process.stdout.readline())
 
 
 def test_ctrl_c_ends_the_run_at_once_with_130_and_the_next_one_goes_on(short_run: Unbroken, tmp_path: Path) -> None:
     project, stub = short_run.project(tmp_path), short_run.stub
-    process = start(*RUN, folder=project, environment=KEY)
-    wait_until(lambda: stub.requests >= 50, "50 calls")
-    process.send_signal(signal.SIGINT)
-    interrupted = ended(process, within_seconds=20)
+    with started(*RUN, folder=project, environment=KEY) as process:
+        wait_until(lambda: stub.requests >= 50, "50 calls")
+        process.send_signal(signal.SIGINT)
+        interrupted = ended(process, within_seconds=20)
     assert interrupted.code == 130, interrupted.err
     assert "Traceback" not in interrupted.err
     assert "interrupted" in interrupted.err
