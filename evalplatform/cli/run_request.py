@@ -24,6 +24,7 @@ from evalplatform.project.schema import (
     ProjectFile,
     SuiteSettings,
 )
+from evalplatform.project.yaml_file import problem_sentence
 
 FLAGS_ID = "flags"
 OFFLINE_PROVIDER = "offline"
@@ -87,8 +88,7 @@ def run_request(flags: ArmsRunFlags, project: Project | None, *, working_folder:
         return _run_request(flags, project, working_folder)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
-        rule = f"{problem['msg'][0].lower()}{problem['msg'][1:]} (got {problem['input']!r})."
-        raise InputError(rule, field="--" + str(problem["loc"][-1]).replace("_", "-")) from None
+        raise InputError(problem_sentence(problem, [problem]), field="--" + str(problem["loc"][-1]).replace("_", "-")) from None
 
 
 def _run_request(flags: ArmsRunFlags, project: Project | None, working_folder: Path) -> RunRequest:

@@ -9,7 +9,8 @@ from typing import TypeVar
 from pydantic import ValidationError
 from ruamel.yaml.comments import CommentedMap
 
-from evalplatform.kernel.errors import InputError, ProjectFileError, UnknownNameError
+from evalplatform.arms.grammar import checked_arm_name, parse_spec
+from evalplatform.kernel.errors import ArmSpecError, InputError, ProjectFileError, UnknownNameError
 from evalplatform.project.cells import Cell, JudgeCell, resolved_cell, resolved_judge
 from evalplatform.project.schema import EndpointSettings, ProjectFile, SuiteSettings
 from evalplatform.project.yaml_file import error_from_validation, line_of, plain, read_yaml_mapping
@@ -130,9 +131,24 @@ def load_project(path: Path, *, environ: Mapping[str, str] = os.environ) -> Proj
             unknown = UnknownNameError(noun, name, known)
             raise ProjectFileError(unknown.rule, file=path, line=line_of(data, loc), field=field, nearest=unknown.nearest)
     project = Project(root=path.parent, settings=settings, file=path)
+    _check_arm_specs(project, data)
     for judge_id in settings.judges:
         _check_judge(project, judge_id, data)
     return project
+
+
+def _check_arm_specs(project: Project, data: CommentedMap) -> None:
+    """Read every arm spec and every arm's own name; what a spec names is opened later."""
+    for suite_id, suite in project.settings.suites.items():
+        for index, arm in enumerate(suite.arms):
+            try:
+                parse_spec(arm if isinstance(arm, str) else arm.spec)
+                if not isinstance(arm, str):
+                    checked_arm_name(arm.name, spec=arm.spec)
+            except ArmSpecError as error:
+                loc = ("suites", suite_id, "arms", index)
+                field = f"suites.{suite_id}.arms.{index}: {error.field}"
+                raise ProjectFileError(error.rule, file=project.file, line=line_of(data, loc), field=field, nearest=error.nearest) from None
 
 
 def _check_judge(project: Project, judge_id: str, data: CommentedMap) -> None:

@@ -10,6 +10,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from evalplatform.kernel.errors import ProjectFileError, nearest_name
+from evalplatform.kernel.keys import slug
 from evalplatform.kernel.values import Value
 
 Loc = tuple[int | str, ...]
@@ -33,7 +34,9 @@ def read_yaml_mapping(path: Path) -> CommentedMap:
         line = None if error.problem_mark is None else error.problem_mark.line + 1
         raise ProjectFileError(f"is not valid YAML: {error.problem or error.context}.", file=path, line=line) from error
     except YAMLError as error:
-        raise ProjectFileError(f"is not valid YAML: {error}.", file=path) from error
+        position = getattr(error, "position", None)  # of a character that YAML does not allow
+        line = None if position is None else text.count("\n", 0, position) + 1
+        raise ProjectFileError(f"is not valid YAML: {str(error).splitlines()[0]}.", file=path, line=line) from error
     if not isinstance(data, CommentedMap):
         raise ProjectFileError("must hold a mapping at the top level.", file=path, line=1)
     return data
@@ -65,36 +68,67 @@ def line_of(data: CommentedMap, loc: Sequence[int | str]) -> int | None:
 
 
 def error_from_validation(error: ValidationError, *, model: type[Value], data: CommentedMap, path: Path) -> ProjectFileError:
-    """Return the first problem of a validation as one error with line, dotted field and nearest valid key."""
+    """Return the first problem of a validation as one error with line, dotted field and nearest valid name."""
     problems = error.errors(include_url=False)
     first = next((problem for problem in problems if problem["type"] == "extra_forbidden"), problems[0])
-    loc = tuple(part for part in first["loc"] if not _is_union_branch(part, data, first["loc"]))
-    field = ".".join(str(part) for part in loc)
-    line = line_of(data, loc)
+    loc = _loc_in_file(first["loc"], data)
+    rule, nearest = problem_sentence(first, [problem for problem in problems if _loc_in_file(problem["loc"], data) == loc]), None
     if first["type"] == "extra_forbidden":
         known = _fields_at(model, loc[:-1])
-        return ProjectFileError(
-            f"unknown key (known here: {', '.join(sorted(known))}).",
-            file=path,
-            line=line,
-            field=field,
-            nearest=nearest_name(str(loc[-1]), known),
-        )
-    return ProjectFileError(_sentence(first), file=path, line=line, field=field)
+        rule, nearest = f"unknown key (known here: {', '.join(sorted(known))}).", nearest_name(str(loc[-1]), known)
+    elif first["type"] == "string_pattern_mismatch":
+        nearest = slug(str(first["input"])) or None
+    return ProjectFileError(rule, file=path, line=line_of(data, loc), field=".".join(str(part) for part in loc), nearest=nearest)
 
 
-def _sentence(problem: ErrorDetails) -> str:
-    if problem["type"] == "missing":
-        return "is missing."
-    message = problem["msg"].removeprefix("Value error, ")
+# What a value should have been, by pydantic's name of the problem. A value that may be one of several kinds has one problem for each.
+_EXPECTED = {
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "model_type": "a mapping",
+    "string_type": "text",
+    "tuple_type": "a list",
+}
+_FIXED_RULES = {
+    "missing": "is missing.",
+    "string_too_short": "is empty.",
+    "too_short": "needs at least one entry.",
+}
+
+
+def problem_sentence(problem: ErrorDetails, of_the_same_value: Sequence[ErrorDetails]) -> str:
+    """Return a problem that pydantic found as a rule in plain words; `of_the_same_value` holds it and those of the value's other kinds."""
+    kind = problem["type"]
+    if kind in _FIXED_RULES:
+        return _FIXED_RULES[kind]
     shown = problem.get("input")
     got = f" (got {shown!r})" if isinstance(shown, str | int | float | bool) or shown is None else ""
+    if kind == "string_pattern_mismatch":
+        return f"an id is made of a-z, 0-9, '.', '_' and '-', starting with a letter or digit{got}."
+    expected = [_EXPECTED.get(other["type"], "") for other in of_the_same_value]
+    if all(expected):
+        return f"must be {' or '.join(dict.fromkeys(expected))}{got}."
+    message = problem["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
     return f"{message[0].lower()}{message[1:]}{got}."
 
 
-def _is_union_branch(part: int | str, data: CommentedMap, loc: Loc) -> bool:
-    """pydantic puts the branch of a union (`ArmDeclaration`, `constrained-str`) into the location; no such key stands in the file."""
-    return isinstance(part, str) and ("constrained-str" in part or part.endswith("Declaration"))
+def _loc_in_file(loc: Loc, data: CommentedMap) -> Loc:
+    """Return a location without what pydantic adds to it: the branches of a union (`ArmDeclaration`, `str`), and `[key]` for a bad key."""
+    kept: list[int | str] = []
+    node: object = data
+    for part in loc:
+        if (isinstance(node, CommentedMap) and part in node) or (isinstance(node, CommentedSeq) and isinstance(part, int)):
+            node = node[part]
+        elif part == "[key]" or "constrained-str" in str(part) or str(part) in ("ArmDeclaration", "bool", "float", "int", "str"):
+            continue
+        kept.append(part)
+    return tuple(kept)
 
 
 def _fields_at(model: type[Value], loc: Loc) -> list[str]:
