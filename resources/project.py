@@ -42,7 +42,7 @@ class ProjectResource(dg.ConfigurableResource[None]):
         """
         try:
             with OpenedProject(load_project(Path(self.project_file))) as opened:
-                yield opened.suite_context(suite_id, run_id=context.run_id, on_progress=self.on_progress(context))
+                yield opened.suite_context(suite_id, run_id=context.run.run_id, on_progress=self.on_progress(context))
         except EvalplatformError as error:
             raise dg.Failure(description=str(error), allow_retries=not isinstance(error, InputError)) from error
 

@@ -1,0 +1,69 @@
+"""What Dagster is told about a project, as one text: assets, partitions, jobs, sensors. A change here is a change of the product."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.tables import TABLES
+from evalplatform.definitions import build_definitions
+from evalplatform.kernel.errors import ProjectFileError
+from tests.support.snapshots import assert_snapshot
+from tests.support.starter_project import StarterProject
+
+SNAPSHOT = Path(__file__).parent / "snapshots" / "starter_graph.txt"
+
+
+def test_the_graph_of_the_starter_project(tmp_path: Path) -> None:
+    starter = StarterProject.written_to(tmp_path / "project")
+    assert_snapshot(SNAPSHOT, "\n".join(_graph_lines(starter.definitions)) + "\n")
+
+
+def test_every_suite_has_assets_and_jobs_of_its_own(tmp_path: Path) -> None:
+    starter = StarterProject.written_to(tmp_path / "project")
+    suite = starter.project.settings.suites["kettle"].model_dump(mode="json", exclude_unset=True)
+    starter.edit({"suites": {"kettle": suite, "second-suite": suite}})
+    graph = starter.definitions.resolve_asset_graph()
+    assert {key.path[1] for key in graph.get_all_asset_keys()} == {"kettle", "second-suite"}
+    names = {job.name for job in starter.definitions.resolve_all_job_defs()}
+    assert {"kettle__judge_cell", "second_suite__judge_cell"} <= names
+
+
+def test_two_suites_that_dagster_could_not_tell_apart_are_refused_by_name(tmp_path: Path) -> None:
+    starter = StarterProject.written_to(tmp_path / "project")
+    suite = starter.project.settings.suites["kettle"].model_dump(mode="json", exclude_unset=True)
+    starter.edit({"suites": {"ket-tle": suite, "ket.tle": suite}})
+    with pytest.raises(ProjectFileError, match=r"suites 'ket-tle' and 'ket\.tle' would share the group 'ket_tle'"):
+        build_definitions(starter.project)
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_every_described_and_previewed_column_exists(name: str) -> None:
+    columns = {column.name for column in TABLES[name].schema().columns}
+    assert set(TABLES[name].descriptions) | set(TABLES[name].preview_columns) <= columns
+
+
+def _graph_lines(definitions: dg.Definitions) -> Iterator[str]:
+    for asset in sorted(definitions.assets or [], key=lambda asset: asset.key):
+        (spec,) = asset.specs
+        yield spec.key.to_user_string()
+        yield f"  group {spec.group_name}, owners {', '.join(spec.owners)}, kinds {', '.join(sorted(spec.kinds))}"
+        yield f"  reads {', '.join(sorted(dep.asset_key.path[-1] for dep in spec.deps)) or 'files'}"
+        yield f"  partitions {_partitions(spec.partitions_def)}"
+        yield f"  tags {', '.join(f'{name}={value}' for name, value in sorted(spec.tags.items()) if not name.startswith('dagster/'))}"
+        if (schema := spec.metadata.get("dagster/column_schema")) is not None:
+            yield f"  columns {', '.join(column.name for column in schema.columns)}"
+        yield f"  {(spec.description or '').splitlines()[0]}"
+    for job in sorted(definitions.resolve_all_job_defs(), key=lambda job: job.name):
+        if not job.name.startswith("__"):
+            yield f"job {job.name}: {', '.join(sorted(key.path[-1] for key in job.asset_layer.executable_asset_keys))}"
+            yield f"  {job.description}"
+    for sensor in definitions.sensors or []:
+        yield f"sensor {sensor.name}, every {sensor.minimum_interval_seconds} s, {sensor.default_status.value}: {sensor.description}"
+
+
+def _partitions(partitions: dg.PartitionsDefinition | None) -> str:
+    if isinstance(partitions, dg.MultiPartitionsDefinition):
+        return " x ".join(f"{dimension.name} ({_partitions(dimension.partitions_def)})" for dimension in partitions.partitions_defs)
+    return (partitions.name or "") if isinstance(partitions, dg.DynamicPartitionsDefinition) else "none"
