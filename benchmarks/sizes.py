@@ -1,0 +1,23 @@
+"""How much each benchmark does: the sizes the bounds are stated for, and small ones that only show that everything works."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Size:
+    """`questions` are answered and judged once each; `large_questions` make the large artifact, and half as many its comparison.
+
+    `compiles_first`: measured processes find all modules compiled, as after a first run, even where the environment keeps Python from
+    writing compiled modules. Compiling takes longer than all small benchmarks together, so they do without.
+    """
+
+    questions: int
+    concurrency: int
+    latency_seconds: float
+    large_questions: int
+    repeats: int
+    compiles_first: bool
+
+
+FULL = Size(questions=1_000, concurrency=64, latency_seconds=0.05, large_questions=10_000, repeats=5, compiles_first=True)
+SMALL = Size(questions=40, concurrency=8, latency_seconds=0.005, large_questions=60, repeats=1, compiles_first=False)

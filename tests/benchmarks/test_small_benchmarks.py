@@ -1,0 +1,33 @@
+from benchmarks.__main__ import all_figures
+from benchmarks.figures import Figure, ratio_figure, table
+from benchmarks.sizes import SMALL
+
+EVERY_FIGURE = [
+    "run loop, wall",
+    "run loop, CPU",
+    "whole process, wall",
+    "unchanged run, wall",
+    "unchanged run, to a bare interpreter",
+    "unchanged run, model calls",
+    "--help, wall",
+    "60 questions, write, peak memory",
+    "60 questions, read, peak memory",
+    "60 questions, time to half as many",
+]
+
+
+def test_small_benchmarks_run_and_report_every_figure() -> None:
+    figures = all_figures(SMALL)
+    assert [figure.name for figure in figures] == EVERY_FIGURE
+    measured = {figure.name: figure.measured for figure in figures}
+    assert measured.pop("unchanged run, model calls") == 0
+    assert all(number > 0 for number in measured.values())
+
+
+def test_a_missed_bound_is_named_in_the_table() -> None:
+    slow = ratio_figure("loop", [3.0, 4.0, 9.0], [1.0, 2.0, 3.0], unit="s", allowed=2.5)
+    assert slow.measured == 3.0  # the median of 3, 2 and 3: pairs are compared, not medians
+    assert not slow.is_kept
+    shown = table([slow, Figure("told", 1.0, "s")]).splitlines()
+    assert "MISSED" in shown[2]
+    assert shown[3].split() == ["told", "1.00", "s"]
