@@ -55,6 +55,7 @@ class OpenedProject:
 
     project: Project
     clock: Clock = field(default_factory=SystemClock)
+    _breakers: dict[str, CircuitBreaker] = field(default_factory=dict)
     _endpoints: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, tuple[Endpoint, int]]]" = field(default_factory=WeakKeyDictionary)
 
     @cached_property
@@ -180,7 +181,8 @@ class OpenedProject:
         return Endpoint(
             client=client,
             limiter=EndpointLimiter(settings.limits, clock=self.clock),
-            breaker=CircuitBreaker(),
+            # One for all stages of this process: judges need not find out again what stopped the answers.
+            breaker=self._breakers.setdefault(endpoint_id, CircuitBreaker()),
             prices=EndpointPrices(provider=settings.provider, overrides=declared.prices),
         )
 

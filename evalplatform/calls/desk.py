@@ -10,7 +10,7 @@ from evalplatform.calls.counts import CallTally, PriceTable
 from evalplatform.calls.limiter import EndpointLimiter
 from evalplatform.calls.request_digest import request_digest
 from evalplatform.calls.retry import RetryPolicy
-from evalplatform.kernel.errors import CallError, RetryableCallError
+from evalplatform.kernel.errors import CallError, DeferredError, RetryableCallError
 from evalplatform.kernel.seeds import seed_for_draw
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.ledger import CallKey, Ledger, LedgerRow, Purpose
@@ -105,7 +105,7 @@ class CallDesk:
                 if tries >= self.retry.attempts:
                     self._failed(error)
                     raise
-                wait_seconds = self.retry.wait_seconds(error, tries=tries, request_digest=key.request_digest)
+                wait_seconds = self._wait_seconds(error, tries=tries, request_digest=key.request_digest)
                 if error.retry_after_seconds is not None:
                     self.endpoint.limiter.pause(wait_seconds)
                 await self.clock.sleep(wait_seconds)
@@ -115,6 +115,13 @@ class CallDesk:
             else:
                 self.endpoint.breaker.succeeded()
                 return reply
+
+    def _wait_seconds(self, error: RetryableCallError, *, tries: int, request_digest: str) -> float:
+        try:
+            return self.retry.wait_seconds(error, tries=tries, request_digest=request_digest)
+        except DeferredError as deferred:
+            self.endpoint.breaker.deferred(deferred)
+            raise
 
     def _failed(self, error: CallError) -> None:
         self.tally.failed += 1

@@ -152,10 +152,12 @@ def test_retry_after_holds_the_whole_endpoint_back():
     assert clock.monotonic_seconds() == pytest.approx(2.0)
 
 
-def test_a_retry_after_beyond_the_cap_defers_the_run():
+def test_a_retry_after_beyond_the_cap_defers_the_run_and_the_endpoint_is_asked_nothing_more():
     client = Client(RetryableCallError("rate_limited", "Come back tomorrow.", status=429, retry_after_seconds=86_400))
-    with pytest.raises(DeferredError, match="86,400 s"):
-        asyncio.run(desk(client).ask(request(), purpose="answer"))
+    asking = desk(client)
+    for number in range(3):
+        with pytest.raises(DeferredError, match="86,400 s"):
+            asyncio.run(asking.ask(request(str(number)), purpose="answer"))
     assert len(client.requests) == 1
 
 
