@@ -1,25 +1,29 @@
-"""The plots of an arms report as SVG text, drawn by Altair and vl-convert: no browser, no request, the same bytes every time.
+"""The plots of an arms report as SVG text.
 
 Both plots have one band an arm: its name and numbers on a line, the marks below. So names of any length fit a page of any width, and each
 plot is drawn twice, wide and narrow, instead of shrinking its text. The colours below are stand-ins that the page's style sheet replaces
 for light and dark; a plot on its own is readable on white.
+
+Every place is laid out in pixels here, so the shapes are written as they are. A plotting library would have to be told each of them and
+would add 1.3 s and 100 MB to every run (Altair with vl-convert, measured).
 """
 
 import math
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from evalplatform.kernel.values import Value
 from evalplatform.reports.arms_view import DeltaPlotRow, ScorePlotRow
+from evalplatform.reports.svg import circle, drawing, fitting, line, rectangle, text
 from evalplatform.reports.visible import one_line
 
 INK, MUTED, GRID, ACCENT, BETTER, WORSE, PAPER = "#1d2127", "#5b636e", "#dfe3e8", "#2f5fc4", "#0f766e", "#c2410c", "#fffffe"
-FONT = "Helvetica, Arial, sans-serif"  # Liberation Sans has their widths where neither exists
 WIDE_PX, NARROW_PX = 880, 330
 HEADING_PX, SCORE_BAND_PX, STRIP_LIMIT_PX, DOT_PX = 18, 46, 60, 7.0
+NAME_SIZE_PX, LABEL_PX, POINT_RADIUS_PX = 12.5, 145, 4.2
+MARGIN_PX, TOP_PX, SCALE_PX = 20, 2, 20
 DOTS_LIMIT = 300  # above, a histogram: single questions could not be told apart
 BIN_WIDTHS = (0.5, 1.0, 2.0, 2.5, 5.0, 10.0)
 
@@ -61,6 +65,20 @@ class Axis(NamedTuple):
     hi: float
     width_px: int
 
+    def x(self, points: float) -> float:
+        """Return where a number of points lies, in pixels from the left."""
+        return (points - self.lo) / (self.hi - self.lo) * self.width_px
+
+
+class Mark(NamedTuple):
+    """A mean with its interval, in points, and where and how it is drawn."""
+
+    mean: float
+    lo: float
+    hi: float
+    y_px: float
+    colour: str
+
 
 class Strip(NamedTuple):
     """One arm's deltas in bins of `width` points: how many lie in each, and how high they are drawn."""
@@ -82,17 +100,17 @@ def _axis(values: Sequence[float], width_px: int, floor: float, ceiling: float) 
 def _score_svg(rows: Sequence[ScorePlotRow], width_px: int) -> str:
     axis = _axis([number for row in rows for number in (row.mean, row.lo, row.hi) if number is not None], width_px, 0.0, 100.0)
     bands = [position * SCORE_BAND_PX for position in range(len(rows) + 1)]
-    marks = []
+    marks: list[str] = []
     for top, row in zip(bands, rows, strict=False):
         if row.mean is not None:
             # Without an interval (one question) the rule has no length.
             lo, hi = (row.mean if end is None else end for end in (row.lo, row.hi))
             colour = INK if row.baseline else ACCENT
-            marks.append({"x": row.mean, "lo": max(lo, axis.lo), "hi": min(hi, axis.hi), "y": top + 31, "colour": colour})
+            marks += _interval(Mark(row.mean, max(lo, axis.lo), min(hi, axis.hi), top + 31, colour), axis)
     rules = [row.mean for row in rows if row.baseline and row.mean is not None]
-    layers = [layer for mean in rules for layer in _rule_at(mean, bands, axis, dashed=True)]
+    dashes = [shape for mean in rules for shape in _rule_at(mean, bands, axis, dashed=True)]
     headings = [(row.arm, row.label) for row in rows]
-    return _svg([*layers, *_intervals(marks, axis, bands[-1]), *_headings(headings, bands, axis)], axis, bands[-1])
+    return _svg([*dashes, *marks, *_headings(headings, bands, axis)], axis, bands[-1])
 
 
 def _delta_svg(rows: Sequence[DeltaPlotRow], width_px: int) -> str:
@@ -102,19 +120,14 @@ def _delta_svg(rows: Sequence[DeltaPlotRow], width_px: int) -> str:
     bands = [0.0]
     for strip in strips:
         bands.append(bands[-1] + HEADING_PX + 8 + strip.height_px + 28)
-    dots, bars, marks = [], [], []
+    shapes = _rule_at(0.0, bands, axis, dashed=False)
     for top, row, strip in zip(bands, rows, strips, strict=False):
         floor = top + HEADING_PX + 8 + strip.height_px
-        if strip.as_bars:
-            bars += _bar_marks(strip, floor, axis)
-        else:
-            dots += _dot_marks(strip, floor)
+        shapes += _bars(strip, floor, axis) if strip.as_bars else _dots(strip, floor, axis)
         if row.mean is not None and row.lo is not None and row.hi is not None:
             lo, hi = max(row.lo, axis.lo), min(row.hi, axis.hi)
-            marks.append({"x": row.mean, "lo": lo, "hi": hi, "y": floor + 10, "colour": INK})
-    layers = [*_rule_at(0.0, bands, axis, dashed=False), *_dots(dots, axis, bands[-1]), *_bars(bars, axis, bands[-1])]
-    headings = [(row.arm, row.label) for row in rows]
-    return _svg([*layers, *_intervals(marks, axis, bands[-1]), *_headings(headings, bands, axis)], axis, bands[-1])
+            shapes += _interval(Mark(row.mean, lo, hi, floor + 10, INK), axis)
+    return _svg([*shapes, *_headings([(row.arm, row.label) for row in rows], bands, axis)], axis, bands[-1])
 
 
 def _strip(deltas: Sequence[float], axis: Axis) -> Strip:
@@ -133,115 +146,68 @@ def _side_colour(index: int) -> str:
     return BETTER if index > 0 else WORSE if index < 0 else MUTED
 
 
-def _dot_marks(strip: Strip, floor_px: float) -> list[dict[str, Any]]:
-    area = 0.66 * strip.step_px**2
+def _dots(strip: Strip, floor_px: float, axis: Axis) -> list[str]:
+    radius = 0.46 * strip.step_px
     return [
-        {"x": index * strip.width, "y": floor_px - strip.step_px * (level + 0.5), "colour": _side_colour(index), "size": area}
+        circle(axis.x(index * strip.width), floor_px - strip.step_px * (level + 0.5), radius, fill=_side_colour(index))
         for index, number in strip.counts.items()
         for level in range(number)
     ]
 
 
-def _bar_marks(strip: Strip, floor_px: float, axis: Axis) -> list[dict[str, Any]]:
-    return [
-        {
-            "x": max((index - 0.44) * strip.width, axis.lo),
-            "x2": min((index + 0.44) * strip.width, axis.hi),
-            "y": floor_px - max(1.0, strip.step_px * number),
-            "y2": floor_px,
-            "colour": _side_colour(index),
-        }
-        for index, number in strip.counts.items()
-    ]
+def _bars(strip: Strip, floor_px: float, axis: Axis) -> list[str]:
+    bars = []
+    for index, number in strip.counts.items():
+        left = axis.x(max((index - 0.44) * strip.width, axis.lo))
+        right = axis.x(min((index + 0.44) * strip.width, axis.hi))
+        height = max(1.0, strip.step_px * number)
+        bars.append(rectangle(left, floor_px - height, right - left, height, fill=_side_colour(index)))
+    return bars
 
 
-def _x(axis: Axis, field: str = "x") -> Any:
-    import altair as alt
-
-    ticks = 5 if axis.width_px < 500 else 10
-    look = alt.Axis(
-        title=None, tickCount=ticks, ticks=False, domain=False, gridColor=GRID, labelColor=MUTED, labelFontSize=11, labelFlush=False
-    )
-    return alt.X(field, type="quantitative", scale=alt.Scale(domain=[axis.lo, axis.hi], nice=False, zero=False), axis=look)
-
-
-def _y(height_px: float, field: str = "y") -> Any:
-    import altair as alt
-
-    # Bands are laid out in pixels, from the top.
-    return alt.Y(field, type="quantitative", scale=alt.Scale(domain=[0, height_px], range=[0, height_px], nice=False), axis=None)
-
-
-def _colour() -> Any:
-    import altair as alt
-
-    return alt.Color("colour", type="nominal", scale=None, legend=None)
-
-
-def _layer(rows: Sequence[dict[str, Any]]) -> Any:
-    import altair as alt
-
-    return alt.Chart(alt.InlineData(values=list(rows)))
-
-
-def _rule_at(points: float, bands: Sequence[float], axis: Axis, *, dashed: bool) -> list[Any]:
+def _rule_at(points: float, bands: Sequence[float], axis: Axis, *, dashed: bool) -> list[str]:
     """Return a vertical rule in every band, under its heading: a rule through a name would be hard to read."""
-    pieces = [{"x": points, "y": top + HEADING_PX + 2, "y2": bottom - 4} for top, bottom in pairwise(bands)]
-    rule = _layer(pieces).mark_rule(color=MUTED, strokeWidth=1, strokeDash=[3, 3] if dashed else [1, 0])
-    return [rule.encode(x=_x(axis), y=_y(bands[-1]), y2="y2:Q")]
+    x = axis.x(points)
+    return [line((x, top + HEADING_PX + 2), (x, bottom - 4), stroke=MUTED, width_px=1, dashed=dashed) for top, bottom in pairwise(bands)]
 
 
-def _intervals(marks: Sequence[dict[str, Any]], axis: Axis, height_px: float) -> list[Any]:
-    rules = (
-        _layer(marks).mark_rule(strokeWidth=2.5, strokeCap="round").encode(x=_x(axis, "lo"), x2="hi:Q", y=_y(height_px), color=_colour())
+def _interval(mark: Mark, axis: Axis) -> list[str]:
+    rule = line((axis.x(mark.lo), mark.y_px), (axis.x(mark.hi), mark.y_px), stroke=mark.colour, width_px=2.5)
+    return [rule, circle(axis.x(mark.mean), mark.y_px, POINT_RADIUS_PX, fill=mark.colour, outline=PAPER)]
+
+
+def _headings(rows: Sequence[tuple[str, str]], bands: Sequence[float], axis: Axis) -> list[str]:
+    shapes = []
+    for (name, label), top in zip(rows, bands, strict=False):
+        shown = fitting(one_line(name), size_px=NAME_SIZE_PX, limit_px=axis.width_px - LABEL_PX)
+        shapes += [
+            text(0, top + 16, shown, anchor="start", size_px=NAME_SIZE_PX, fill=INK, bold=True),
+            text(axis.width_px, top + 16, label, anchor="end", size_px=12, fill=MUTED),
+        ]
+    return shapes
+
+
+def _scale(axis: Axis, height_px: float) -> list[str]:
+    shapes = []
+    for tick in _ticks(axis.lo, axis.hi, 5 if axis.width_px < 500 else 10):
+        x = axis.x(tick)
+        shapes += [
+            line((x, 0), (x, height_px), stroke=GRID, width_px=1),
+            text(x, height_px + 14, f"{tick:g}".replace("-", "\u2212"), anchor="middle", size_px=11, fill=MUTED),
+        ]
+    return shapes
+
+
+def _ticks(lo: float, hi: float, about: int) -> list[float]:
+    """Return about so many round numbers from `lo` to `hi`: multiples of 1, 2 or 5 times a power of ten."""
+    rough = (hi - lo) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor, most in ((1, 2**0.5), (2, 10**0.5), (5, 50**0.5), (10, math.inf)) if rough / power < most)
+    return [index * step for index in range(math.ceil(lo / step), math.floor(hi / step) + 1)]
+
+
+def _svg(shapes: Iterable[str], axis: Axis, height_px: float) -> str:
+    width_px = axis.width_px + 2 * MARGIN_PX
+    return drawing(
+        [*_scale(axis, height_px), *shapes], width_px=width_px, height_px=height_px + TOP_PX + SCALE_PX, left_px=MARGIN_PX, top_px=TOP_PX
     )
-    points = _layer(marks).mark_point(filled=True, size=70, opacity=1, stroke=PAPER, strokeWidth=1.5)
-    return [rules, points.encode(x=_x(axis), y=_y(height_px), fill=_colour())]
-
-
-def _dots(dots: Sequence[dict[str, Any]], axis: Axis, height_px: float) -> list[Any]:
-    import altair as alt
-
-    if not dots:
-        return []
-    size = alt.Size("size", type="quantitative", scale=None, legend=None)
-    return [_layer(dots).mark_point(filled=True, opacity=1).encode(x=_x(axis), y=_y(height_px), color=_colour(), size=size)]
-
-
-def _bars(bars: Sequence[dict[str, Any]], axis: Axis, height_px: float) -> list[Any]:
-    if not bars:
-        return []
-    return [_layer(bars).mark_rect().encode(x=_x(axis), x2="x2:Q", y=_y(height_px), y2="y2:Q", color=_colour())]
-
-
-def _headings(rows: Sequence[tuple[str, str]], bands: Sequence[float], axis: Axis) -> list[Any]:
-    import altair as alt
-
-    texts = [{"name": one_line(name), "label": label, "y": top + 12} for top, (name, label) in zip(bands, rows, strict=False)]
-    name = _layer(texts).mark_text(align="left", fontWeight="bold", fontSize=12.5, color=INK, limit=axis.width_px - 145)
-    label = _layer(texts).mark_text(align="right", fontSize=12, color=MUTED)
-    return [
-        name.encode(x=alt.value(0), y=_y(bands[-1]), text="name:N"),
-        label.encode(x=alt.value(axis.width_px), y=_y(bands[-1]), text="label:N"),
-    ]
-
-
-def _svg(layers: Sequence[Any], axis: Axis, height_px: float) -> str:
-    import altair as alt
-    import vl_convert
-
-    chart = alt.layer(*layers).properties(width=axis.width_px, height=height_px, padding={"left": 12, "right": 12, "top": 2, "bottom": 2})
-    spec = chart.configure(font=FONT, aria=False, background="transparent").configure_view(stroke=None).to_dict()
-    return _embedded(str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])))
-
-
-def _embedded(svg: str) -> str:
-    """Return an SVG that fills its container's width and says nothing of its own to a screen reader: the page names it."""
-    svg = re.sub(r'<svg [^>]*width="([\d.]+)" height="([\d.]+)" viewBox="([^"]*)">', _opening, svg, count=1)
-    return re.sub(r' (?:role|aria-roledescription|aria-hidden|pointer-events)="[^"]*"', "", svg).replace(
-        "<svg ", '<svg aria-hidden="true" ', 1
-    )
-
-
-def _opening(match: re.Match[str]) -> str:
-    return f'<svg xmlns="http://www.w3.org/2000/svg" class="marks" viewBox="{match[3]}" preserveAspectRatio="xMinYMin meet">'
