@@ -17,7 +17,7 @@ SuiteOption = Annotated[str | None, typer.Option(help="Only this suite.")]
 AssetOption = Annotated[str | None, typer.Option(help="Only this asset, such as arms_report.")]
 PartitionOption = Annotated[str | None, typer.Option(help="Only this partition: a cell key, or CELL/JUDGE.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-ProjectOption = Annotated[Path | None, typer.Option(help="Project file or its folder [default: found upward].")]
+ProjectOption = Annotated[Path | None, typer.Option(show_default="found upward", help="Project file or its folder.")]
 
 
 @app.command("list")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-ProjectOption = Annotated[Path | None, typer.Option(help="Project file or its folder [default: found upward].")]
+ProjectOption = Annotated[Path | None, typer.Option(show_default="found upward", help="Project file or its folder.")]
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -61,7 +61,7 @@ def plan(
 
 
 def demo(
-    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="The demo's folder [default: evalplatform-demo].")] = None,
+    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", show_default="evalplatform-demo", help="The demo's folder.")] = None,
 ) -> int:
     """Run the main job on the example project through Dagster, offline and keyless, and show what came out."""
     from evalplatform.cli.orchestration import run_demo

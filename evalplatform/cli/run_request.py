@@ -191,6 +191,8 @@ def _judge_flags(flags: ArmsRunFlags) -> list[str]:
 
 def _with_flags(flags: ArmsRunFlags, suite: SuiteSettings, named: SuiteSettings | None, project: Project) -> Mapping[str, object]:
     """Return the project sections that the flags add to."""
+    if flags.cell is not None:
+        project.cell(flags.cell)  # an unknown one is answered with the nearest name
     settings = project.settings
     endpoints, cells, judges = dict(settings.endpoints), dict(settings.cells), dict(settings.judges)
     if suite.cells == (FLAGS_ID,):
@@ -209,8 +211,6 @@ def _with_flags(flags: ArmsRunFlags, suite: SuiteSettings, named: SuiteSettings 
 def _cell(flags: ArmsRunFlags, named: SuiteSettings | None, project: Project, endpoints: dict[str, EndpointSettings]) -> CellSettings:
     base_id = flags.cell or (named.cells[0] if named and len(named.cells) == 1 else None)
     base = project.settings.cells.get(base_id) if base_id else None
-    if flags.cell is not None and base is None:
-        project.cell(flags.cell)  # raises with the nearest cell's name
     model = flags.model or (base.model if base else None)
     if model is None:
         raise InputError("is needed: the answering model.", field="--model")

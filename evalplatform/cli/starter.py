@@ -21,10 +21,10 @@ def write_starter(folder: Path) -> list[Path]:
     """
     sources = sorted(path for path in STARTER_FOLDER.rglob("*") if path.is_file())
     targets = {folder / _name(path.relative_to(STARTER_FOLDER)): path for path in sources}
-    taken = [target for target in targets if target.exists()]
-    if taken:
-        raise InputError("is there already; choose an empty folder, nothing was written.", file=taken[0])
     try:
+        taken = [target for target in targets if target.exists()]
+        if taken:
+            raise InputError("is there already; choose an empty folder, nothing was written.", file=taken[0])
         for target, source in targets.items():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)

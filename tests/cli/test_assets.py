@@ -1,0 +1,103 @@
+"""`assets list` and `assets download`: every file, each checked against its digest."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+
+@pytest.fixture
+def stored(command: Command, project: Path) -> Path:
+    assert command("arms", "run", "--suite", "kettle", "--judge").code == 0
+    return project
+
+
+def test_nothing_stored_is_no_and_not_an_error(command: Command, project: Path) -> None:
+    ran = command("assets", "list", "--suite", "kettle")
+    assert (ran.code, ran.out, ran.err) == (1, "", "")
+    assert json.loads(command("assets", "list", "--json").out) == []
+    assert command("assets", "download").code == 1
+
+
+def test_everything_stored_is_listed_with_its_files(command: Command, stored: Path) -> None:
+    ran = command("assets", "list")
+    assert ran.code == 0
+    for asset in ("question_set", "corpus", "arm_answers/reader-", "judged_scores/reader-", "arm_summary/reader-", "arms_report/reader-"):
+        assert f"kettle/{asset}" in ran.out
+    listed = json.loads(command("assets", "list", "--asset", "arms_report", "--json").out)
+    assert set(listed[0]["files"]) == {"arms.json", "report.md", "report.html", "scores.csv"}
+
+
+@pytest.mark.parametrize("format_", ["json", "md", "html", "csv", "parquet", ".md"])
+def test_every_format_can_be_fetched_alone(command: Command, stored: Path, format_: str) -> None:
+    ran = command("assets", "download", "--format", format_, "--out", "got")
+    assert ran.code == 0
+    paths = [Path(line) for line in ran.out.splitlines()]
+    assert paths
+    assert all(path.is_file() and path.suffix == f".{format_.lstrip('.')}" for path in paths)
+    assert json.loads(command("assets", "download", "--format", format_, "--out", "got", "--json").out) == [str(path) for path in paths]
+
+
+def test_a_download_is_byte_for_byte_what_arms_run_wrote(command: Command, stored: Path) -> None:
+    ran = command("assets", "download", "--asset", "arms_report", "--file", "arms.json")
+    assert (stored / ran.out.strip()).read_bytes() == (stored / "results/arms/kettle.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--suite", "ketle"), "--suite: unknown stored suite 'ketle' (known: kettle). Did you mean 'kettle'?"),
+        (("--asset", "arms_reprot"), "Did you mean 'arms_report'?"),
+        (("--partition", "reader"), "--partition: unknown stored partition 'reader'"),
+        (("--suite", "../x"), "--suite: unknown stored suite '../x'"),
+    ],
+)
+def test_a_name_that_nothing_stored_has_is_answered_with_the_nearest(
+    command: Command, stored: Path, flags: tuple[str, str], said: str
+) -> None:
+    for verb in ("list", "download"):
+        ran = command("assets", verb, *flags)
+        assert (ran.code, ran.out) == (2, "")
+        assert said in ran.err
+
+
+def test_a_file_or_format_that_nothing_has_is_no(command: Command, stored: Path) -> None:
+    for flags in (("--file", "arms.jsn"), ("--format", "xlsx")):
+        ran = command("assets", "download", *flags)
+        assert (ran.code, ran.out) == (1, "")
+        assert "no stored file fits" in ran.err
+
+
+def test_an_older_version_can_be_fetched_and_an_unknown_one_is_named(command: Command, stored: Path) -> None:
+    old = json.loads(command("assets", "list", "--asset", "question_set", "--json").out)[0]["data_version"]
+    questions = json.loads((stored / "questions.json").read_text())
+    questions["questions"][0]["question"] = "And what of tea?"
+    (stored / "questions.json").write_text(json.dumps(questions))
+    assert command("arms", "run", "--suite", "kettle", "--judge").code == 0
+    new = command("assets", "download", "--asset", "question_set", "--out", "new")
+    ran = command("assets", "download", "--asset", "question_set", "--version", old, "--out", "old")
+    assert ran.code == 0
+    assert "And what of tea?" in Path(new.out.strip()).read_text()
+    assert "And what of tea?" not in Path(ran.out.strip()).read_text()
+    assert "--version: unknown stored version 'zzz'" in command("assets", "download", "--version", "zzz").err
+
+
+def test_a_tampered_file_is_refused_and_nothing_of_it_written(command: Command, stored: Path) -> None:
+    (report,) = (stored / ".evalplatform/store/artifacts").rglob("report.md")
+    report.write_bytes(report.read_bytes().replace(b"kettle", b"KETTLE"))
+    ran = command("assets", "download", "--asset", "arms_report", "--format", "md", "--out", "got")
+    assert (ran.code, ran.out) == (2, "")
+    assert "report.md" in ran.err
+    assert not (stored / "got").exists()
+
+
+def test_a_place_that_cannot_be_written_is_named(command: Command, stored: Path) -> None:
+    ran = command("assets", "download", "--format", "md", "--out", "questions.json")
+    assert ran.code == 2
+    assert "cannot be written" in ran.err
+
+
+def test_outside_a_project_it_says_how_to_get_one(command: Command) -> None:
+    assert "evalplatform init DIR" in command("assets", "list").err
