@@ -11,7 +11,7 @@ What it does is chosen by the request's model name, so that both ways are script
     ...;together=64         held until so many requests were in flight at once
 
 Every other API answers 503, and is counted. `fail_first` makes the first k requests of every body digest fail with `fail_status`,
-whatever the model.
+whatever the model; `fail_after` makes every request after the first k fail so.
 """
 
 import argparse
@@ -56,6 +56,7 @@ class ModelStub:
 
     latency_seconds: float = 0.0
     fail_first: int = 0
+    fail_after: int | None = None
     fail_status: int = 503
     retry_after: str | None = None
     port: int = 0
@@ -291,7 +292,7 @@ def stub_app(stub: ModelStub) -> web.Application:
                 stub.arrivals.notify_all()
                 await stub.arrivals.wait_for(lambda: stub.most_in_flight >= together)
         name = settings.get("do", "reply")
-        if nth <= stub.fail_first:
+        if nth <= stub.fail_first or (stub.fail_after is not None and stub.requests > stub.fail_after):
             name, settings = "status", {"code": str(stub.fail_status)} | ({"retry_after": stub.retry_after} if stub.retry_after else {})
         return await BEHAVIOURS[name](Asked(stub=stub, http=request, body=parsed, settings=settings))
 

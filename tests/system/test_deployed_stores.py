@@ -30,6 +30,7 @@ REPOSITORY = Path(__file__).parents[2]
 QUESTIONS = 20
 CALLS = calls_of_a_run(QUESTIONS)
 LATENCY_SECONDS = 0.03
+SLOW_SECONDS = 0.3  # where a test has to act before the run is through
 KEY = {"STUB_KEY": "key-of-no-value"}
 
 
@@ -74,6 +75,7 @@ class Deployed:
 @pytest.fixture
 def deployed(local_run: LocalRun, tmp_path: Path, postgres_url: str, s3_url: str) -> Deployed:
     local_run.stub.seen = {}
+    local_run.stub.latency_seconds = LATENCY_SECONDS
     folder = write_stub_project(tmp_path / "deployed", local_run.stub.url, questions=QUESTIONS, storage=s3_url, database=postgres_url)
     return Deployed(folder=folder, stub=local_run.stub, expected=local_run.content)
 
@@ -170,6 +172,7 @@ def dagster_counts(deployed: Deployed, home: Path) -> tuple[int, ...]:
 
 
 def test_an_object_store_that_goes_away_costs_no_finished_call(deployed: Deployed, s3_server: S3Server) -> None:
+    deployed.stub.latency_seconds = SLOW_SECONDS
     with deployed.started() as process:
         wait_until(lambda: deployed.stub.requests >= 20, "20 calls")
         s3_server.stop_at_once()
@@ -191,6 +194,7 @@ def test_an_object_store_that_goes_away_costs_no_finished_call(deployed: Deploye
 
 
 def test_a_database_that_restarts_midway_costs_at_most_what_was_in_flight(deployed: Deployed, postgres: PostgresServer) -> None:
+    deployed.stub.latency_seconds = SLOW_SECONDS
     with deployed.started() as process:
         wait_until(lambda: deployed.stub.requests >= 20, "20 calls")
         postgres.stop_at_once()

@@ -4,7 +4,7 @@ CI kills 4 runs of 60 questions, and 4 of the writes of a run. 20 runs of 200 qu
 
     EVALPLATFORM_SOAK=1 pytest tests/system/test_kill_and_resume.py -m slow -rP
 
-which takes half an hour on two cores and prints what each kill found.
+which takes a quarter of an hour on two idle cores and prints what each kill found.
 """
 
 import json
@@ -46,6 +46,7 @@ TRIALS, QUESTIONS, DRAWS = (20, 200, 2) if SOAK else (4, 60, 2)
 WRITES_KILLED = 1_000 if SOAK else 4
 FEW_QUESTIONS = 20
 LATENCY_SECONDS = 0.03
+SLOW_SECONDS = 0.3  # where a test has to act before the run is through
 KEY = {"STUB_KEY": "key-of-no-value"}
 
 
@@ -61,7 +62,8 @@ class Unbroken:
     def project(self, folder: Path) -> Path:
         """A new project of the same questions at the same stub, which forgets what it has seen."""
         self.stub.seen = {}
-        self.stub.fail_first = 0
+        self.stub.latency_seconds = LATENCY_SECONDS
+        self.stub.fail_after = None
         return write_stub_project(folder / "project", self.stub.url, questions=self.questions, draws=self.draws)
 
     @property
@@ -234,12 +236,8 @@ def test_an_endpoint_that_refuses_ends_the_run_soon_and_the_next_one_goes_on(
     short_run: Unbroken, tmp_path: Path, status: int, retry_after: str | None, calls_before: int, message: str
 ) -> None:
     project, stub = short_run.project(tmp_path), short_run.stub
-    stub.fail_status, stub.retry_after = status, retry_after
-    stub.fail_first = 0 if calls_before else 1_000
-    with started(*RUN, folder=project, environment=KEY) as process:
-        wait_until(lambda: stub.requests >= calls_before, "the calls before the failures")
-        stub.fail_first = 1_000
-        stopped = ended(process)
+    stub.fail_status, stub.retry_after, stub.fail_after = status, retry_after, calls_before
+    stopped = run(*RUN, folder=project, environment=KEY)
     assert stopped.code == 2, stopped.err
     assert re.search(message, stopped.err), stopped.err
     assert KEY["STUB_KEY"] not in stopped.out + stopped.err
@@ -249,7 +247,7 @@ def test_an_endpoint_that_refuses_ends_the_run_soon_and_the_next_one_goes_on(
     assert len(committed) >= calls_before - CONCURRENCY
     before = calls_seen(stub)
 
-    stub.fail_first = 0
+    stub.fail_after = None
     resumed = run(*RUN, folder=project, environment=KEY)
     assert resumed.code == 0, resumed.err
     after = calls_seen(stub)
@@ -282,7 +280,7 @@ def test_a_server_that_goes_away_loses_nothing(tmp_path: Path) -> None:
 @contextmanager
 def stub_process(port: int = 0) -> "Iterator[tuple[subprocess.Popen[str], int]]":
     """A stub that can be killed, and its port."""
-    command = [sys.executable, "-m", "tests.support.model_stub", "--port", str(port), "--latency-seconds", str(LATENCY_SECONDS)]
+    command = [sys.executable, "-m", "tests.support.model_stub", "--port", str(port), "--latency-seconds", str(SLOW_SECONDS)]
     with started_process(command, folder=REPOSITORY) as process:
         assert process.stdout is not None
         yield process, int(process.stdout.readline())
@@ -290,6 +288,7 @@ def stub_process(port: int = 0) -> "Iterator[tuple[subprocess.Popen[str], int]]"
 
 def test_ctrl_c_ends_the_run_at_once_with_130_and_the_next_one_goes_on(short_run: Unbroken, tmp_path: Path) -> None:
     project, stub = short_run.project(tmp_path), short_run.stub
+    stub.latency_seconds = SLOW_SECONDS
     with started(*RUN, folder=project, environment=KEY) as process:
         wait_until(lambda: stub.requests >= 50, "50 calls")
         process.send_signal(signal.SIGINT)
@@ -307,6 +306,7 @@ def test_ctrl_c_ends_the_run_at_once_with_130_and_the_next_one_goes_on(short_run
 
 def test_ctrl_c_on_a_terminal_gives_the_cursor_back(short_run: Unbroken, tmp_path: Path) -> None:
     project, stub = short_run.project(tmp_path), short_run.stub
+    stub.latency_seconds = SLOW_SECONDS
     terminal, theirs = os.openpty()
     takes_the_terminal = "import os, sys; os.login_tty(0); os.execv(sys.argv[1], sys.argv[1:])"
     command = [sys.executable, "-c", takes_the_terminal, str(EVALPLATFORM), *RUN]
