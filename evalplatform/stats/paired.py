@@ -10,6 +10,7 @@ from evalplatform.kernel.values import Value
 from evalplatform.stats.clustered import values_by_cluster
 from evalplatform.stats.mean import CONFIDENCE, IntervalMethod, MeanEstimate, estimate_mean, has_no_spread
 from evalplatform.stats.permutation import sign_flip_p_value
+from evalplatform.stats.signed_rank import signed_rank_p_value
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -81,7 +82,7 @@ def paired_effect(differences: Sequence[float], *, clusters: Sequence[str] | Non
     d_z = _standardised(estimate)
     independent_units = estimate.n if estimate.clusters is None else estimate.clusters
     is_testable = estimate.ci_method != "degenerate" and independent_units >= MIN_PAIRS_FOR_TEST
-    p_wilcoxon = _signed_rank_p_value(differences) if is_testable and clusters is None else None
+    p_wilcoxon = signed_rank_p_value(differences) if is_testable and clusters is None else None
     return PairedEffect(
         n=estimate.n,
         delta_mean=estimate.mean,
@@ -117,12 +118,6 @@ def _t_p_value(estimate: MeanEstimate) -> float:
     from scipy.special import stdtr
 
     return float(2 * stdtr(estimate.degrees_of_freedom, -abs(estimate.mean) / estimate.standard_error))
-
-
-def _signed_rank_p_value(differences: Sequence[float]) -> float:
-    from scipy.stats import wilcoxon
-
-    return float(wilcoxon(differences, zero_method="zsplit", alternative="two-sided", method="auto").pvalue)
 
 
 def _flipping_units(differences: Sequence[float], clusters: Sequence[str] | None) -> Sequence[float]:
