@@ -15,7 +15,7 @@ from evalplatform.kernel.errors import InputError, StorageError
 if TYPE_CHECKING:
     import pyarrow
 
-ROW_GROUP_ROWS = 5_000
+ROW_GROUP_ROWS = 1_000
 COMPRESSION_LEVEL = 3
 
 Row = Mapping[str, Any]
@@ -34,7 +34,7 @@ def parquet_bytes(schema: "pyarrow.Schema", rows: Iterable[Row]) -> bytes:
 
 
 class ParquetRows:
-    """Writes rows to a Parquet file, a row group at a time, so that a million rows need the memory of a few thousand.
+    """Writes rows to a Parquet file, a row group at a time, so that a million rows need the memory of a thousand.
 
     Every column keeps its declared type, even one that is all null: left to itself Arrow would call it `null`, and two shards of one table
     would no longer fit together. Compression is zstd. The file carries nothing that depends on when or where it was written.
@@ -148,7 +148,7 @@ def _through_json(rows: Sequence[Row], schema: "pyarrow.Schema") -> "pyarrow.Tab
 
 
 def parquet_rows(source: bytes | Path, *, columns: Sequence[str] | None = None) -> Iterator[list[dict[str, Any]]]:
-    """Iterate over a Parquet file's rows in blocks of at most a few thousand.
+    """Iterate over a Parquet file's rows in blocks of at most a thousand.
 
     Args:
         source: the file's bytes, or its path.
@@ -161,8 +161,9 @@ def parquet_rows(source: bytes | Path, *, columns: Sequence[str] | None = None) 
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(BytesIO(source) if isinstance(source, bytes) else source) as file:
-            for batch in file.iter_batches(batch_size=ROW_GROUP_ROWS, columns=None if columns is None else list(columns)):
+        # Read ahead and on threads, the same rows take four times the memory and no less time: they are turned into Python values here.
+        with parquet.ParquetFile(BytesIO(source) if isinstance(source, bytes) else source, pre_buffer=False) as file:
+            for batch in file.iter_batches(ROW_GROUP_ROWS, columns=None if columns is None else list(columns), use_threads=False):
                 yield batch.to_pylist()
     except (pyarrow.ArrowInvalid, OSError) as error:
         raise StorageError(f"cannot be read as Parquet: {error}") from error

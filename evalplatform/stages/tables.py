@@ -10,6 +10,7 @@ import orjson
 from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.artifacts.parquet import parquet_bytes, parquet_rows
 from evalplatform.comparisons.records import JudgedScore
+from evalplatform.kernel.compact import Compactor
 from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import DigestMismatchError
 from evalplatform.kernel.usage import Usage
@@ -42,10 +43,13 @@ class Table(Generic[Record]):
         return parquet_bytes(self.schema(), (self.to_row(record) for record in records))
 
     def read(self, data: bytes) -> Iterator[Record]:
-        """Iterate over the records of a Parquet file, validated."""
+        """Iterate over the records of a Parquet file, validated; equal parts of them are one in memory."""
+        compactor = Compactor()
         for rows in parquet_rows(data):
             for row in rows:
-                yield self.from_row(row)
+                record = self.from_row(row)
+                compactor.compact(record)
+                yield record
 
 
 def texts_table(texts: Mapping[str, str]) -> bytes:
@@ -71,15 +75,21 @@ _ESCAPE = "\x00surrogates:"
 
 
 def _text_out(text: str | None) -> str | None:
-    if text is None or text.isascii():
+    if text is None or (_is_utf8(text) and not text.startswith(_ESCAPE)):
         return text
+    import json
+
+    return _ESCAPE + json.dumps(text)
+
+
+def _is_utf8(text: str) -> bool:
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
-        import json
-
-        return _ESCAPE + json.dumps(text)
-    return text
+        return False
+    return True
 
 
 def _text_in(text: str | None) -> str | None:
@@ -91,7 +101,21 @@ def _text_in(text: str | None) -> str | None:
 
 
 def _json_out(value: object) -> str:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError:  # a lone surrogate, which json writes escaped and orjson not at all
+        import json
+
+        return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _json_in(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        import json
+
+        return json.loads(text)
 
 
 def _schema(*fields: "pyarrow.Field[Any]") -> "pyarrow.Schema":
@@ -161,7 +185,7 @@ def _answer_of(row: dict[str, Any]) -> ArmAnswer:
     for name in ("answer", "raw_answer", "reason"):
         fields[name] = _text_in(fields[name])
     for name in ("context_chunks", "metadata"):
-        fields[name] = orjson.loads(fields[name])
+        fields[name] = _json_in(fields[name])
     return ArmAnswer.model_validate(fields)
 
 
@@ -236,7 +260,7 @@ def _score_of(row: dict[str, Any]) -> JudgedScore:
     fields = dict(row)
     fields["usage"] = {name: fields.pop(name) for name in USAGE_COLUMNS}
     place = {name: fields.pop(name) for name in ("question_id", "arm", "draw")}
-    fields.update({name: orjson.loads(fields[name]) for name in _JUDGEMENT_JSON})
+    fields.update({name: _json_in(fields[name]) for name in _JUDGEMENT_JSON})
     fields.update(raw_reply=_text_in(fields["raw_reply"]), reason=_text_in(fields["reason"]))
     return JudgedScore.model_validate({**place, "judgement": fields})
 
