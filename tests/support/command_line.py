@@ -1,11 +1,12 @@
 """The command line as users run it: a process of its own."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,9 +32,9 @@ def started(*arguments: str, folder: Path, environment: Mapping[str, str] | None
 
 @contextmanager
 def started_process(
-    command: Sequence[str | Path], *, folder: Path, environment: Mapping[str, str] | None = None
+    command: Sequence[str | Path], *, folder: Path, environment: Mapping[str, str] | None = None, with_children: bool = False
 ) -> Iterator["subprocess.Popen[str]"]:
-    """Start any command, as `started` does."""
+    """Start any command, as `started` does; `with_children` ends what it has started, too."""
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -42,11 +43,15 @@ def started_process(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=with_children,
     )
     try:
         yield process
     finally:
-        if process.poll() is None:
+        if with_children:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        elif process.poll() is None:
             process.kill()
         process.communicate()
 
