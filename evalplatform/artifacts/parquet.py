@@ -144,7 +144,7 @@ def _through_json(rows: Sequence[Row], schema: "pyarrow.Schema") -> "pyarrow.Tab
         return None
     if any(not field.nullable and table.column(field.name).null_count for field in schema):
         return None
-    return table.select(schema.names).cast(schema)
+    return pyarrow.Table.from_arrays([table.column(name) for name in schema.names], schema=schema)  # a cast would load pyarrow.compute
 
 
 def parquet_rows(source: bytes | Path, *, columns: Sequence[str] | None = None) -> Iterator[list[dict[str, Any]]]:
