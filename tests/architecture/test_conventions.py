@@ -56,7 +56,7 @@ def test_annotations_are_read_at_run_time_and_imports_are_absolute(path: Path) -
         (judge_kinds, "test_judge_kinds.py"),
         (document_sources, "test_document_sources.py"),
         (store_schemes, "test_object_stores.py"),
-        (model_providers, "test_model_clients.py"),,
+        (model_providers, "test_model_clients.py"),
     ],
     ids=["arm kinds", "judge kinds", "document sources", "stores", "model providers"],
 )
