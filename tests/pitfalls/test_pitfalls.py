@@ -1,0 +1,235 @@
+"""Every pitfall of tests/cases/pitfalls.json is shown by a test, or belongs to a part that is not here yet.
+
+The table is checked: an id that is nowhere, or a test that does not exist, fails.
+"""
+
+import ast
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from evalplatform.project.load import load_project
+from evalplatform.questions.read import read_question_set
+from evalplatform.reports.csv import write_scores_csv
+from evalplatform.reports.html import write_arms_html
+from evalplatform.stages import arm_answers, question_set
+from evalplatform.stages.pipeline import run_cell
+from evalplatform.wiring import OpenedProject
+from tests.support.arms_fixture import arms_run
+from tests.support.model_stub import running_stub
+from tests.support.starter import edited, starter
+
+ROOT = Path(__file__).parents[2]
+PITFALLS = {pitfall["id"]: pitfall for pitfall in json.loads((ROOT / "tests/cases/pitfalls.json").read_text(encoding="utf-8"))}
+HERE = "tests/pitfalls/test_pitfalls.py"
+
+SHOWN_BY: dict[str, list[str]] = {
+    # Reading what a judge says.
+    "J01": ["tests/judging/test_parsing.py::test_a_fenced_a_fence_holding_and_a_wordy_reply_are_read"],
+    "J02": [
+        "tests/judging/test_parsing.py::test_a_fenced_a_fence_holding_and_a_wordy_reply_are_read",
+        "tests/judging/test_parsing.py::test_prose_around_json_whose_text_holds_a_fence_falls_back_to_the_braces",
+    ],
+    "J03": [
+        "tests/judging/test_parsing.py::test_a_reason_keeps_its_braces_and_fences",
+        "tests/judging/test_rubric.py::test_three_unreadable_replies_leave_it_unscored_with_the_last_one_kept",
+    ],
+    "J05": [
+        "tests/judging/test_parsing.py::test_a_number_with_repeated_digits_is_out_of_range_and_never_clamped",
+        "tests/judging/test_rubric.py::test_a_number_out_of_range_is_drawn_again_and_then_unscored",
+    ],
+    # Summing up.
+    "J07": [
+        "tests/stages/test_pipeline.py::test_stored_rows_give_the_summary_that_rows_in_memory_give",
+        "tests/stages/test_tables.py::test_nan_never_gets_into_a_record_so_it_cannot_come_back_as_something_else",
+    ],
+    "J08": ["tests/comparisons/test_arm_summary.py::test_a_question_is_scored_by_the_draws_that_its_judge_could_score"],
+    "J09": [
+        "tests/comparisons/test_arm_summary.py::test_failed_judge_calls_are_counted_beside_the_mean_and_lower_the_coverage",
+        "tests/comparisons/test_arm_summary.py::test_deltas_are_taken_on_the_questions_that_both_arms_scored",
+        "tests/cli/test_arms_run.py::test_unreadable_judge_replies_fail_the_coverage_and_exit_with_2",
+    ],
+    # Question sets.
+    "D01": ["tests/questions/test_refusals.py::test_an_id_used_twice_is_refused_with_both_places"],
+    "D03": [
+        "tests/questions/test_upgrades.py::test_positional_ids_do_not_depend_on_when_the_file_is_read",
+        f"{HERE}::test_a_shuffled_file_without_ids_gets_every_answer_back_for_its_own_question",
+    ],
+    "D04": [
+        "tests/questions/test_reading.py::test_a_nan_of_pandas_is_missing_and_never_the_word_nan",
+        f"{HERE}::test_a_nan_is_no_question_and_no_label",
+    ],
+    # Storing.
+    "D06": [
+        "tests/stages/test_tables.py::test_a_column_that_is_all_null_in_one_shard_is_a_double_in_both",
+        "tests/artifacts/test_parquet.py::test_a_column_that_is_all_null_in_one_shard_keeps_its_declared_type",
+    ],
+    "T02": [
+        "tests/contracts/test_object_stores.py::test_text_of_any_kind_comes_back_as_it_was",
+        "tests/stages/test_tables.py::test_the_awkward_texts_of_pitfall_t02_come_back_with_the_digest_of_the_whole_text",
+        "tests/reports/test_arms_report_html.py::test_a_mebibyte_answer_is_cut_with_its_length_and_the_digest_of_the_whole",
+        f"{HERE}::test_awkward_texts_are_shown_in_the_page_and_come_back_from_the_table",
+    ],
+    # Skills.
+    "K01": [
+        "tests/arms/test_skill_files.py::test_crlf_and_a_byte_order_mark_load",
+        "tests/arms/test_front_matter.py::test_crlf_files_are_read_and_their_bodies_keep_crlf",
+    ],
+    "K02": [
+        "tests/arms/test_skill_files.py::test_crlf_and_a_byte_order_mark_load",
+        "tests/arms/test_skill_lint.py::test_what_the_loader_tolerates_is_a_warning_and_what_it_refuses_an_error",
+    ],
+    "K03": ["tests/arms/test_skill_files.py::test_an_unquoted_colon_is_refused_with_file_line_text_and_remedy"],
+    "K05": ["tests/arms/test_skill_files.py::test_unclosed_is_refused_an_empty_body_loads_and_a_rule_in_the_body_stays"],
+    "K06": [
+        "tests/arms/test_skill_lint.py::test_a_name_breaks_the_rules_of_each_rule_set_by_name",
+        "tests/arms/test_skill_lint.py::test_a_description_has_one_to_1024_characters",
+        "tests/arms/test_skill_lint.py::test_the_folder_must_be_called_like_the_skill_for_the_specification_alone",
+    ],
+    # Calls.
+    "M01": [
+        "tests/answering/test_run.py::test_what_is_no_answer_is_a_row_with_a_reason_and_never_an_empty_answer",
+        f"{HERE}::test_a_model_that_spends_its_budget_thinking_is_unscored_and_counted_and_never_wrong",
+    ],
+    "M04": [
+        "tests/adapters/models/test_http_errors.py::test_m04_retry_after_as_seconds_as_a_date_as_a_day_and_as_garbage",
+        "tests/calls/test_desk.py::test_retry_after_holds_the_whole_endpoint_back",
+        "tests/calls/test_desk.py::test_a_retry_after_beyond_the_cap_defers_the_run_and_the_endpoint_is_asked_nothing_more",
+    ],
+    "M05": [
+        "tests/contracts/test_ledgers.py::test_repeated_samples_of_one_request_are_calls_of_their_own_and_replay_as_they_were",
+        "tests/calls/test_desk.py::test_repeated_draws_are_different_calls_with_different_seeds",
+    ],
+    "M08": ["tests/contracts/test_ledgers.py::test_what_a_run_paid_adds_up_over_resumptions"],
+    "R02": ["tests/stages/test_pipeline.py::test_a_new_judge_asks_no_answer_again"],
+    # Statistics.
+    "X01": ["tests/stats/test_paired.py::test_paired_data_is_compared_in_pairs"],
+    # Keys and object stores.
+    "G02": ["tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for"],
+    "G03": ["tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for"],
+    "G04": ["tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for"],
+    "G07": [f"{HERE}::test_a_cancelled_run_does_not_keep_its_pool_slot"],
+    "G12": [
+        "tests/adapters/stores/test_open_store.py::test_an_endpoint_of_its_own_gets_no_checksum_trailers_unless_asked_for",
+        "tests/adapters/stores/test_open_store.py::test_a_store_that_changes_bodies_is_caught_before_any_data",
+    ],
+    "G14": ["tests/contracts/test_object_stores.py::test_keys_that_are_not_ours_reach_no_store"],
+}
+LATER = {
+    "T03": "JUnit files are written with the first gates",
+    "S01": "skill selection measures no arm yet: the kind skill-catalog is not there",
+    "S03": "query sets of other tools are read with skill selection",
+    "R03": "thresholds come with the first gates",
+    "X03": "run sets and the sentinel are not there yet",
+    "X04": "gates are not there yet",
+    "X05": "readiness is not there yet",
+    "G01": "a suite is an asset key prefix, so that two partition dimensions are enough; a third is never declared",
+    "G06": "no partition is by time yet: the nights of monitoring will be the first",
+    "G09": "rebuilding Dagster's status from the store comes with operating a deployment",
+}
+
+
+def test_every_pitfall_is_shown_or_belongs_to_a_later_part() -> None:
+    assert sorted([*SHOWN_BY, *LATER]) == sorted(PITFALLS)
+    assert set(SHOWN_BY).isdisjoint(LATER)
+
+
+@pytest.mark.parametrize("pitfall", SHOWN_BY)
+def test_the_tests_that_show_it_exist(pitfall: str) -> None:
+    for node in SHOWN_BY[pitfall]:
+        file, _, name = node.partition("::")
+        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        assert name in {function.name for function in tree.body if isinstance(function, ast.FunctionDef)}, node
+
+
+def at_stub(folder: Path, url: str, model: str = "m") -> Path:
+    there = f'  there: {{provider: openai-compatible, base_url: "{url}"}}'
+    return edited(
+        starter(folder),
+        ("  here: {provider: offline}", f"  here: {{provider: offline}}\n{there}"),
+        ("model: extractive, endpoint: here", f"model: '{model}', endpoint: there"),
+    )
+
+
+def test_a_shuffled_file_without_ids_gets_every_answer_back_for_its_own_question(tmp_path: Path) -> None:
+    """D03: positional ids move with the rows, so what is replayed is found by what was asked, never by an id."""
+    rows = PITFALLS["D03"]["input"]["rows_without_id"]
+
+    def answers(order: list[str]) -> dict[str, str | None]:
+        (tmp_path / "questions.json").write_text(json.dumps({"questions": [{"question": f"What of {row}?"} for row in order]}))
+        with OpenedProject(load_project(tmp_path / "evalplatform.yaml", environ={})) as opened:
+            context = opened.suite_context("kettle")
+            (cell,) = context.project.cells_of("kettle")
+            done = run_cell(context, cell, None)
+            texts = {question.id: question.question for question in question_set.stored_questions(context).questions}
+            stored = arm_answers.stored_answers(context, done.stages[2].manifest)
+            return {texts[answer.question_id]: answer.answer for answer in stored if answer.arm == "baseline"}
+
+    with running_stub() as stub:
+        at_stub(tmp_path, stub.url)
+        first = answers(rows)
+        asked = stub.requests
+        assert answers(list(reversed(rows))) == first
+        assert stub.requests == asked
+        assert len(set(first.values())) == len(rows)
+
+
+def test_a_nan_is_no_question_and_no_label(tmp_path: Path) -> None:
+    """D04, as pandas writes it into JSON."""
+    file = tmp_path / "questions.json"
+    file.write_text('{"questions": [{"id": "q1", "question": "Why?", "expected_skill": NaN}]}')
+    question = read_question_set(file).questions[0]
+    assert question.expected_skill is None
+    assert "nan" not in question.model_dump_json().lower()
+    file.write_text('{"questions": [{"id": "q1", "question": NaN}]}')
+    with pytest.raises(Exception, match="question"):
+        read_question_set(file)
+
+
+def test_awkward_texts_are_shown_in_the_page_and_come_back_from_the_table(awkward_texts: list[str]) -> None:
+    """T02: bidi controls and NUL are made visible, the CSV gives every text back whole."""
+    run = arms_run(
+        questions=len(awkward_texts), failures=False, texts={f"q{number:04d}": text for number, text in enumerate(awkward_texts)}
+    )
+    ids = [question.id for question in run.questions.questions]
+    run = arms_run(questions=len(awkward_texts), failures=False, texts=dict(zip(ids, awkward_texts, strict=True)))
+    page = io.StringIO()
+    write_arms_html(run.report(), page, downloads=[])
+    shown = page.getvalue()
+    assert not set(shown) & {"\u202e", "\u2066", "\u2069", "\x00"}
+    assert "👩‍👩‍👧‍👦" in shown
+    table = io.StringIO(newline="")
+    write_scores_csv(
+        table, questions=run.questions, arms=run.facts.arms, draws=1, answers=run.answers, scores=run.scores, timings=run.timings
+    )
+    csv.field_size_limit(2**21)
+    rows = list(csv.DictReader(io.StringIO(table.getvalue(), newline="")))
+    assert {row["question_id"] for row in rows} == set(ids)
+
+
+def test_a_model_that_spends_its_budget_thinking_is_unscored_and_counted_and_never_wrong(tmp_path: Path) -> None:
+    """M01, through every stage: no points, a coverage of 0, and a sentence in the report."""
+    with running_stub() as stub:
+        file = at_stub(tmp_path, stub.url, model="stub;do=thought_only")
+        with OpenedProject(load_project(file, environ={})) as opened:
+            context = opened.suite_context("kettle")
+            (cell,) = context.project.cells_of("kettle")
+            done = run_cell(context, cell, context.project.judges_of("kettle")[0])
+            report = context.catalog.read(done.report, "report.md").decode()
+    assert done.stages[2].manifest.facts["states"] == {"no_answer": 40}
+    assert done.stages[3].manifest.facts["unscored_reasons"] == {"no_answer:budget": 40}
+    assert done.report.facts["coverage_rate"] == 0
+    assert "8 answers ended without an answer" in report
+    assert "never counted as 0 points" in report
+
+
+def test_a_cancelled_run_does_not_keep_its_pool_slot(tmp_path: Path) -> None:
+    """G07: Dagster keeps the slot for ever unless its instance says otherwise."""
+    from evalplatform.cli.orchestration import prepare_dagster_home
+
+    home = prepare_dagster_home(load_project(starter(tmp_path), environ={}))
+    settings = (home / "dagster.yaml").read_text(encoding="utf-8")
+    assert "run_monitoring:\n  enabled: true\n  free_slots_after_run_end_seconds: 60" in settings
