@@ -17,7 +17,7 @@ from evalplatform.kernel.seeds import seed_for_draw
 from evalplatform.kernel.usage import known_sum
 from evalplatform.questions.records import Question, QuestionSet
 from evalplatform.reports.arms_v1_blocks import cost_summary_block, retrieval_summary_block, summary_block
-from evalplatform.reports.arms_v1_rows import JsonObject, arm_record, score_record
+from evalplatform.reports.arms_v1_rows import JsonObject, Records, arm_record, score_record
 from evalplatform.reports.arms_v1_wire import SCHEMA_VERSION
 from evalplatform.reports.rounding import rounded, rounded_or_none
 from evalplatform.reports.run_facts import JudgeFacts, RunFacts
@@ -41,8 +41,8 @@ def arms_v1_payload(
     materials: Mapping[str, str],
     draw: int = 0,
     correction: Correction = "holm",
-) -> dict[str, JsonValue]:
-    """Return the arms.v1 object of one draw.
+) -> dict[str, JsonValue | Records]:
+    """Return the arms.v1 object of one draw; its long lists are made item by item, as they are read.
 
     Its `summary` and `cost_summary` are computed from the rows of this draw alone, so that anyone can compute them again from the file; a
     run of several draws has a file for each, and a summary over all of them elsewhere. The judge's part is there when `facts.judge` is.
@@ -75,8 +75,9 @@ def arms_v1_payload(
         required_documents=questions.required_documents,
     )
     clock = _rows_of_draw(timings, draw)
-    payload: JsonObject = _header(facts, questions, draw)
-    payload["answers"] = [_answer_record(question, facts, of_draw, clock) for question in questions.questions]
+    payload: dict[str, JsonValue | Records] = dict(_header(facts, questions, draw))
+    asked = questions.questions
+    payload["answers"] = Records(len(asked), lambda position: _answer_record(asked[position], facts, of_draw, clock))
     payload["cost_summary"] = cost_summary_block(summary)
     payload["agentic_usage_summary"] = {}
     payload["skill_selection_summary"] = {}
@@ -84,7 +85,7 @@ def arms_v1_payload(
     if cited:
         payload["judge_materials"] = cited
     if facts.judge is not None:
-        payload["evaluations"] = [_evaluation(question, facts, of_draw, judged) for question in questions.questions]
+        payload["evaluations"] = Records(len(asked), lambda position: _evaluation(asked[position], facts, of_draw, judged))
         payload["summary"] = summary_block(summary)
         payload.update(_judge_stamps(facts.judge, of_draw, judged))
     payload.update(_platform_facts(facts, draw))

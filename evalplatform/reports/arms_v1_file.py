@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
-import orjson
 from pydantic import Field, JsonValue
+from pydantic_core import from_json
 
 from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.comparisons.arm_summary import summarise_arms
@@ -17,12 +18,16 @@ from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.kernel.values import Value
 from evalplatform.reports.arms_v1_blocks import cost_summary_block, retrieval_summary_block, summary_block
-from evalplatform.reports.arms_v1_rows import JsonObject, answer_row, score_row, timing_row
+from evalplatform.reports.arms_v1_rows import JsonObject, Records, answer_row, score_row, timing_row
 from evalplatform.reports.arms_v1_wire import WireAnswer, WireEvaluation, WireFile, checked
 from evalplatform.stats.multiplicity import Correction
 
 REJECTED_SUFFIX = ".rejected"
 _STREAMED_LISTS = ("answers", "evaluations")
+_JSON_ERROR = re.compile(r"(?P<what>.*) at line (?P<line>\d+) column \d+")
+
+Payload = Mapping[str, JsonValue | Records]
+"""An arms.v1 object, its long lists perhaps made as they are read."""
 
 
 class ArmsV1Question(Value):
@@ -73,7 +78,7 @@ class ArmsV1(Value):
     warnings: tuple[str, ...] = ()
 
 
-def write_arms_v1(path: Path, payload: Mapping[str, JsonValue]) -> Path:
+def write_arms_v1(path: Path, payload: Payload) -> Path:
     """Write the artifact: checked first, then whole by an atomic rename, as ASCII JSON with an indent of 2.
 
     Returns:
@@ -89,13 +94,13 @@ def write_arms_v1(path: Path, payload: Mapping[str, JsonValue]) -> Path:
         _check(payload, path)
         _replace(path, lambda stream: _stream(payload, stream, path))
     except InputError as error:
-        _replace(rejected, lambda stream: json.dump(payload, stream, indent=2, default=repr))
+        _replace(rejected, lambda stream: json.dump(payload, stream, indent=2, default=_kept_as))
         raise InputError(f"{error} Kept as {rejected}.") from error
     rejected.unlink(missing_ok=True)
     return path
 
 
-def arms_v1_bytes(payload: Mapping[str, JsonValue]) -> bytes:
+def arms_v1_bytes(payload: Payload) -> bytes:
     """Return the artifact as `write_arms_v1` would write it.
 
     Raises:
@@ -218,10 +223,15 @@ def recomputed_retrieval_summary(file: ArmsV1) -> JsonObject:
     return retrieval_summary_block(summary_of(file))
 
 
-def _check(payload: Mapping[str, JsonValue], path: Path) -> None:
-    head = checked(WireFile, payload, file=path)
-    question_ids = {record.question_id for record in _answers(head.answers, head.arms, path)}
-    for _ in _evaluations(head.evaluations or (), head.arms, question_ids, path):
+def _kept_as(value: object) -> object:
+    return list(value) if isinstance(value, Records) else repr(value)
+
+
+def _check(payload: Payload, path: Path) -> None:
+    lists = {name: value for name in _STREAMED_LISTS if isinstance(value := payload.get(name), list | Records)}
+    head = checked(WireFile, {**payload, **{name: [] for name in lists}}, file=path)
+    question_ids = {record.question_id for record in _answers(lists.get("answers", ()), head.arms, path)}
+    for _ in _evaluations(lists.get("evaluations", ()), head.arms, question_ids, path):
         pass
 
 
@@ -273,11 +283,13 @@ def _stated_correction(summary: Mapping[str, Any]) -> Correction:
 
 def _loaded(path: Path) -> object:
     try:
-        return orjson.loads(path.read_bytes())
+        return from_json(path.read_bytes(), allow_inf_nan=False)  # orjson parses through a tree of its own, twice the size of the file
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}.", file=path) from error
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"is not JSON: {error.msg}.", file=path, line=error.lineno) from error
+    except ValueError as error:
+        found = _JSON_ERROR.fullmatch(str(error))
+        what, line = (str(error), None) if found is None else (found["what"], int(found["line"]))
+        raise InputError(f"is not JSON: {what}.", file=path, line=line) from error
 
 
 def _replace(path: Path, write: Callable[[TextIO], None]) -> None:
@@ -293,7 +305,7 @@ def _replace(path: Path, write: Callable[[TextIO], None]) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _stream(payload: Mapping[str, JsonValue], stream: TextIO, path: Path) -> None:
+def _stream(payload: Payload, stream: TextIO, path: Path) -> None:
     """Write the object key by key, and the long lists item by item, so that the text of a large file is never held whole.
 
     Raises:
@@ -302,17 +314,17 @@ def _stream(payload: Mapping[str, JsonValue], stream: TextIO, path: Path) -> Non
     for place, (name, value) in enumerate(payload.items()):
         stream.write("{\n  " if place == 0 else ",\n  ")
         stream.write(f"{json.dumps(name)}: ")
-        if name in _STREAMED_LISTS and isinstance(value, list) and value:
+        if name in _STREAMED_LISTS and isinstance(value, list | Records) and value:
             for position, item in enumerate(value):
                 stream.write("[\n    " if position == 0 else ",\n    ")
                 stream.write(_indented(item, 4, path, name))
             stream.write("\n  ]")
         else:
-            stream.write(_indented(value, 2, path, name))
+            stream.write(_indented(list(value) if isinstance(value, Records) else value, 2, path, name))
     stream.write("\n}\n" if payload else "{}\n")
 
 
-def _indented(value: JsonValue, spaces: int, path: Path, field: str) -> str:
+def _indented(value: Any, spaces: int, path: Path, field: str) -> str:
     try:
         text = json.dumps(value, indent=2, allow_nan=False)
     except (TypeError, ValueError) as error:

@@ -3,7 +3,8 @@
 Rows are written as they are, unrounded: everything in the file that is computed can be computed again from the file alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import SupportsIndex, overload
 
 from pydantic import JsonValue
 
@@ -21,6 +22,33 @@ NO_ANSWER = "no_answer:unknown"
 EMPTY_ANSWER = "no_answer:empty"
 _PANEL_NUMBERS = frozenset({"n_judges", "n_valid", "std", "std_aggregate", "agreement_score"})
 """Numbers that a panel's score holds beside its dimensions."""
+
+
+class Records(Sequence[JsonObject]):
+    """The items of one of the file's long lists, made when they are asked for: a large file is never held as objects.
+
+    Args:
+        count: how many there are.
+        make: returns the record at a position.
+    """
+
+    def __init__(self, count: int, make: Callable[[int], JsonObject]) -> None:
+        self._positions = range(count)
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> JsonObject: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[JsonObject]: ...
+
+    def __getitem__(self, index: SupportsIndex | slice) -> JsonObject | list[JsonObject]:
+        if isinstance(index, slice):
+            return [self._make(position) for position in self._positions[index]]
+        return self._make(self._positions[index])
 
 
 def arm_record(answer: ArmAnswer, timing: CallTiming | None, facts: RunFacts) -> JsonObject:

@@ -36,7 +36,7 @@ def test_a_file_is_ascii_indented_and_byte_stable(tmp_path: Path) -> None:
     first, second = (write_arms_v1(tmp_path / name, payload).read_bytes() for name in ("a.json", "b.json"))
     assert first == second
     assert first.isascii()
-    assert first.decode() == json.dumps(payload, indent=2) + "\n"
+    assert first.decode() == json.dumps(payload, indent=2, default=list) + "\n"
     assert first == arms_v1_bytes(payload)
     assert b"\\u00bfqu\\u00e9?" in first
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "b.json"]
