@@ -1,7 +1,8 @@
 """A large artifact, written and read: Parquet tables of answers, scores and texts, the summary, arms.v1, and the reports.
 
-10,000 questions under two arms, one of them with five retrieved chunks an answer. Each half is a process of its own, whose peak memory
-counts all that it loads: `python -m benchmarks.large_artifact write|read FOLDER QUESTIONS`. Time is compared with half as many questions.
+10,000 questions with an answer (which keeps five retrieved chunks) and a rubric judgement each. Writing and reading are processes of their
+own, whose peak memory counts all that they load: `python -m benchmarks.large_artifact write|read FOLDER QUESTIONS ARM...`. Time is compared
+with half as many questions. The same questions under two arms, which is twice as many rows, are told without a bound.
 """
 
 import json
@@ -37,26 +38,28 @@ from evalplatform.wiring import OpenedProject
 
 ALLOWED_PEAK_MIB = 300.0
 ALLOWED_TIME_RATIO = 2.3
-HALVES = ("write", "read")
-ARMS = ("baseline", "docs")
+STEPS = ("write", "read")
+ONE_ARM, TWO_ARMS = ("docs",), ("docs", "baseline")
+SPECS = {"docs": "docs:local:docs", "baseline": "baseline"}
 PASSAGE = "The pipeline waits between tries, doubles the wait up to a limit, and records each failure with its code and its time of day. "
 
 PROJECT_FILE = """\
 version: 1
 project: large
 endpoints:
-  offline: {provider: offline}
+  offline: {{provider: offline}}
 cells:
-  cell: {model: extractive, endpoint: offline}
+  cell: {{model: extractive, endpoint: offline}}
 judges:
-  judge: {kind: overlap, model: overlap, endpoint: offline}
+  judge: {{kind: overlap, model: overlap, endpoint: offline}}
 products:
-  bench: {}
+  bench: {{}}
 suites:
   bench:
     product: bench
     questions: questions.jsonl
-    arms: [baseline, "docs:local:docs"]
+    arms: [{arms}]
+    baseline_arm: docs
     cells: [cell]
     judges: [judge]
 """
@@ -64,51 +67,39 @@ suites:
 
 def figures(workload: Workload) -> list[Figure]:
     """Return the peak memory of writing and of reading, and the ratio of both times to those of half as many questions."""
-    size = workload.size
-    runs = {count: _written_and_read(workload, count) for count in (size.large_questions // 2, size.large_questions)}
-    half, whole = runs.values()
-    seconds = {count: sum(run.cpu_seconds for run in runs[count].values()) for count in runs}
+    questions = workload.size.large_questions
+    whole, half = _written_and_read(workload, questions, ONE_ARM), _written_and_read(workload, questions // 2, ONE_ARM)
+    two_arms = _written_and_read(workload, questions, TWO_ARMS)
+    seconds, half_seconds = (sum(run.cpu_seconds for run in runs.values()) for runs in (whole, half))
+    name = f"{questions:,} questions"
+    detail = f"{seconds:.1f} CPU s against {half_seconds:.1f}, of both processes"
     return [
-        *(
-            Figure(
-                f"{count_words(size.large_questions)}, {name}, peak memory",
-                whole[name].peak_mib,
-                "MiB",
-                ALLOWED_PEAK_MIB,
-                f"{whole[name].wall_seconds:.1f} s, {whole[name].cpu_seconds:.1f} CPU s; half as many: {half[name].peak_mib:.0f} MiB",
-            )
-            for name in HALVES
-        ),
-        Figure(
-            f"{count_words(size.large_questions)}, time to half as many",
-            seconds[size.large_questions] / seconds[size.large_questions // 2],
-            "x",
-            ALLOWED_TIME_RATIO,
-            "CPU seconds of both processes",
-        ),
+        *(Figure(f"{name}, {step}, peak memory", whole[step].peak_mib, "MiB", ALLOWED_PEAK_MIB, _took(whole[step])) for step in STEPS),
+        Figure(f"{name}, time to half as many", seconds / half_seconds, "x", ALLOWED_TIME_RATIO, detail),
+        *(Figure(f"{name} x 2 arms, {step}, peak memory", two_arms[step].peak_mib, "MiB", None, _took(two_arms[step])) for step in STEPS),
     ]
 
 
-def count_words(questions: int) -> str:
-    """Return how a figure names its size."""
-    return f"{questions:,} questions"
+def _took(run: Measured) -> str:
+    return f"in {run.wall_seconds:.1f} s, {run.cpu_seconds:.1f} CPU s"
 
 
-def _written_and_read(workload: Workload, questions: int) -> dict[str, Measured]:
-    folder = workload.folder / f"large-{questions}"
+def _written_and_read(workload: Workload, questions: int, arms: Sequence[str]) -> dict[str, Measured]:
+    folder = workload.folder / f"large-{questions}-{len(arms)}"
     command = (sys.executable, "-m", "benchmarks.large_artifact")
-    return {half: measured((*command, half, str(folder), str(questions)), bytecode=workload.bytecode) for half in HALVES}
+    return {step: measured((*command, step, str(folder), str(questions), *arms), bytecode=workload.bytecode) for step in STEPS}
 
 
 def main() -> None:
     """Write or read the artifacts of one folder."""
-    half, folder, questions = sys.argv[1:]
-    {"write": write, "read": read}[half](Path(folder), int(questions))
+    step, folder, questions, *arms = sys.argv[1:]
+    {"write": write, "read": read}[step](Path(folder), int(questions), arms)
 
 
-def write(folder: Path, questions: int) -> None:
+def write(folder: Path, questions: int, arms: Sequence[str]) -> None:
     """Store answers and scores as their stages do, row after row, then run the stages that summarise and report them."""
-    _write_project(folder, questions)
+    _write_project(folder, questions, arms)
+    rows = questions * len(arms)
     with OpenedProject(load_project(folder / "evalplatform.yaml")) as opened:
         context = opened.suite_context(SUITE)
         cell, judge = context.project.cell("cell"), context.project.judge("judge")
@@ -120,25 +111,25 @@ def write(folder: Path, questions: int) -> None:
             context,
             answers,
             files={
-                arm_answers.ANSWERS_FILE: ANSWERS.write(_answers(questions, list(texts))),
-                arm_answers.TIMINGS_FILE: TIMINGS.write(_timings(questions)),
+                arm_answers.ANSWERS_FILE: ANSWERS.write(_answers(questions, arms, list(texts))),
+                arm_answers.TIMINGS_FILE: TIMINGS.write(_timings(questions, arms)),
                 arm_answers.TEXTS_FILE: texts_table(texts),
             },
-            facts=as_facts(_answer_facts(cell, questions)),
+            facts=as_facts(_answer_facts(cell, questions, arms)),
         )
         del texts
         scores = StageKey(context.artifact(judged_scores.ASSET, judged_scores.partition(cell.key, judge.key)), answers.inputs, "1")
         stored_result(
             context,
             scores,
-            files={judged_scores.SCORES_FILE: SCORES.write(_scores(questions))},
-            facts=as_facts(ScoreFacts(judge=judge, rows=2 * questions, scored=2 * questions, calls=CallCounts(), complete=True)),
+            files={judged_scores.SCORES_FILE: SCORES.write(_scores(questions, arms))},
+            facts=as_facts(ScoreFacts(judge=judge, rows=rows, scored=rows, calls=CallCounts(), complete=True)),
         )
         materialize_arm_summary(context, cell, judge)
         materialize_arms_report(context, cell, judge)
 
 
-def read(folder: Path, questions: int) -> None:
+def read(folder: Path, questions: int, arms: Sequence[str]) -> None:
     """Read every table of the artifacts, row after row, and the arms.v1 file as a whole."""
     with OpenedProject(load_project(folder / "evalplatform.yaml")) as opened:
         context = opened.suite_context(SUITE)
@@ -156,14 +147,15 @@ def read(folder: Path, questions: int) -> None:
             context.catalog.read(report, file)  # digest-checked
         path = Path(url2pathname(opened.store.url.removeprefix("file://"))) / file_key(report, "arms.json")
         stored = read_arms_v1(path)
-    if {*rows, len(stored.answers), len(stored.scores)} != {2 * questions}:
+    if {*rows, len(stored.answers), len(stored.scores)} != {questions * len(arms)}:
         raise RuntimeError("not every row came back")
 
 
-def _write_project(folder: Path, questions: int) -> None:
+def _write_project(folder: Path, questions: int, arms: Sequence[str]) -> None:
     (folder / "docs").mkdir(parents=True)
     (folder / "docs" / "retries.md").write_text(f"# Retries\n\n{PASSAGE}\n")
-    (folder / "evalplatform.yaml").write_text(PROJECT_FILE)
+    specs = ", ".join(f'"{SPECS[arm]}"' for arm in arms)
+    (folder / "evalplatform.yaml").write_text(PROJECT_FILE.format(arms=specs))
     with (folder / "questions.jsonl").open("w") as lines:
         for number in range(questions):
             question = {"id": _id(number), "question": f"How does step {number} retry after code {number % 13}?", "category": "operations"}
@@ -178,11 +170,11 @@ def _passage(number: int) -> str:
     return f"Passage {number}. {PASSAGE * 5}"
 
 
-def _answers(questions: int, materials: Sequence[str]) -> Iterator[ArmAnswer]:
+def _answers(questions: int, arms: Sequence[str], materials: Sequence[str]) -> Iterator[ArmAnswer]:
     empty = text_digest("")
     for number in range(questions):
-        for arm in ARMS:
-            treated = arm != ARMS[0]
+        for arm in arms:
+            treated = arm == "docs"
             material = materials[number % len(materials)] if treated else empty
             yield ArmAnswer(
                 question_id=_id(number),
@@ -208,9 +200,9 @@ def _chunks(number: int) -> tuple[ContextChunk, ...]:
     )
 
 
-def _timings(questions: int) -> Iterator[CallTiming]:
+def _timings(questions: int, arms: Sequence[str]) -> Iterator[CallTiming]:
     for number in range(questions):
-        for arm in ARMS:
+        for arm in arms:
             yield CallTiming(
                 question_id=_id(number),
                 arm=arm,
@@ -221,12 +213,12 @@ def _timings(questions: int) -> Iterator[CallTiming]:
             )
 
 
-def _scores(questions: int) -> Iterator[JudgedScore]:
+def _scores(questions: int, arms: Sequence[str]) -> Iterator[JudgedScore]:
     for number in range(questions):
-        for index, arm in enumerate(ARMS):
+        for index, arm in enumerate(arms):
             points = float((number * 37 + index * 11) % 101)
             judgement = Judgement(
-                task_id=str(2 * number + index),
+                task_id=str(len(arms) * number + index),
                 points=points,
                 dimensions=dict.fromkeys(WEIGHTS, points),
                 raw_reply=json.dumps({**dict.fromkeys(WEIGHTS, points), "aggregate": points, "numeric_claims": [], "reasoning": PASSAGE}),
@@ -238,12 +230,13 @@ def _scores(questions: int) -> Iterator[JudgedScore]:
             yield JudgedScore(question_id=_id(number), arm=arm, judgement=judgement)
 
 
-def _answer_facts(cell: Cell, questions: int) -> AnswerFacts:
+def _answer_facts(cell: Cell, questions: int, arms: Sequence[str]) -> AnswerFacts:
+    rows = questions * len(arms)
     return AnswerFacts(
-        arms=(Arm(name="baseline", spec="baseline"), Arm(name="docs", spec="docs:local:docs")),
+        arms=tuple(Arm(name=arm, spec=SPECS[arm]) for arm in arms),
         cell=cell,
-        rows=2 * questions,
-        states={"answered": 2 * questions},
+        rows=rows,
+        states={"answered": rows},
         calls=CallCounts(),
         price_table="project",
         complete=True,

@@ -13,6 +13,8 @@ EVERY_FIGURE = [
     "60 questions, write, peak memory",
     "60 questions, read, peak memory",
     "60 questions, time to half as many",
+    "60 questions x 2 arms, write, peak memory",
+    "60 questions x 2 arms, read, peak memory",
 ]
 
 
