@@ -12,7 +12,6 @@ from evalplatform.kernel.text import plural
 
 if TYPE_CHECKING:
     from evalplatform.cli.run_request import RunRequest
-    from evalplatform.project.schema import SuiteSettings
     from evalplatform.stages.facts import ReportFacts
     from evalplatform.stages.pipeline import CellRun
     from evalplatform.wiring import OpenedProject
@@ -90,7 +89,7 @@ def run(
         grounded_from_topics=grounded_from_topics,
     )
     request = run_request(flags, found_project(project), working_folder=Path.cwd())
-    targets = _targets(request.suite, out_json=out_json, out_md=out_md)
+    targets = _targets(request, out_json=out_json, out_md=out_md)
     with OpenedProject(request.project) as opened, shown_progress() as on_progress:
         context = opened.suite_context(
             request.suite_id,
@@ -104,14 +103,16 @@ def run(
     return _told(request, done, written, as_json=json_result)
 
 
-def _targets(suite: "SuiteSettings", *, out_json: Path | None, out_md: Path | None) -> dict[Path, str]:
+def _targets(request: "RunRequest", *, out_json: Path | None, out_md: Path | None) -> dict[Path, str]:
     """Return where each file of the report goes, every place checked to be writable, since nothing may be paid for a result without one."""
     from evalplatform.cli.files import check_writable
     from evalplatform.kernel.errors import InputError
     from evalplatform.stages.arms_report import MARKDOWN_FILE, json_file
 
-    name = file_name_of(suite.product)
-    json_path, markdown_path = out_json or RESULTS_FOLDER / f"{name}.json", out_md or RESULTS_FOLDER / f"{name}.md"
+    suite, name = request.suite, file_name_of(request.suite.product)
+    # Beside the project file, not in the working directory: that may be a folder of documents, which the report would then be one of.
+    folder = Path(os.path.relpath(request.project.root / RESULTS_FOLDER))
+    json_path, markdown_path = out_json or folder / f"{name}.json", out_md or folder / f"{name}.md"
     targets = {}
     for draw in range(suite.draws):
         path = json_path if suite.draws == 1 else json_path.with_name(f"{json_path.stem}.d{draw}{json_path.suffix}")

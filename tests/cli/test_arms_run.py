@@ -323,7 +323,8 @@ def test_a_project_may_stand_anywhere(
     project.rename(moved)
     monkeypatch.chdir(moved / "docs")
     assert command("arms", "run", "--suite", "kettle", "--judge").code == 0
-    assert (moved / "docs/results/arms/kettle.json").is_file()
+    assert (moved / "results/arms/kettle.json").is_file()
+    assert not (moved / "docs/results").exists(), "the report would be a document of the next run"
     assert (moved / ".evalplatform/store").is_dir()
 
 
