@@ -111,17 +111,17 @@ def _file_list(files: Mapping[str, Any]) -> str:
 
 
 def _result_table(rows: Sequence[ResultRow]) -> str:
-    titles = ("Arm", "Points [95% CI]", "Scored", "Delta [95% CI]", "p adj.", "Verdict", "Cost (USD)")
+    titles = ("Arm", "Points [95% CI]", "Delta [95% CI]", "Verdict", "p adj.", "Scored", "Cost (USD)")
     return markdown_rows(
         titles,
         [
             (
                 row.arm,
                 _with_interval(row.mean_points, row.mean_interval),
-                row.scored,
                 _with_interval(row.delta_points, row.delta_interval),
-                row.p_adjusted,
                 row.verdict,
+                row.p_adjusted,
+                row.scored,
                 row.cost_usd,
             )
             for row in rows

@@ -72,7 +72,7 @@ def test_the_report_shows_its_result_table_in_place(made: dict[str, dg.AssetMate
     report = made["arms_report"]
     assert isinstance(report.metadata["result"], dg.MarkdownMetadataValue)
     lines = value_of(report, "result").splitlines()
-    assert lines[0] == "| Arm | Points [95% CI] | Scored | Delta [95% CI] | p adj. | Verdict | Cost (USD) |"
+    assert lines[0] == "| Arm | Points [95% CI] | Delta [95% CI] | Verdict | p adj. | Scored | Cost (USD) |"
     assert [line.split(" | ")[0] for line in lines[2:]] == [
         "| baseline",
         "| docs",
