@@ -81,8 +81,7 @@ def arms_v1_payload(
     payload["cost_summary"] = cost_summary_block(summary)
     payload["agentic_usage_summary"] = {}
     payload["skill_selection_summary"] = {}
-    cited = _cited_materials(of_draw.values(), materials)
-    if cited:
+    if cited := _cited_materials(of_draw.values(), materials):
         payload["judge_materials"] = cited
     if facts.judge is not None:
         payload["evaluations"] = Records(len(asked), lambda position: _evaluation(asked[position], facts, of_draw, judged))
