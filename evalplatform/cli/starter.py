@@ -47,7 +47,7 @@ def copy_example(folder: Path) -> Path:
             raise InputError("is no folder, so no example can be copied into it.", file=folder)
         for part in SHIPPED_WITH_EXAMPLE:
             shutil.copytree(
-                _shipped_root() / part, folder / part, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".evalplatform", ".keep")
+                _shipped_root() / part, folder / part, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".evalplatform", ".keep", "images")
             )
     return project_file
 
