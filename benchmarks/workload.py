@@ -99,10 +99,10 @@ def prepared(size: Size) -> Iterator[Workload]:
 async def answer_and_judge(context: SuiteContext, questions: QuestionSet) -> None:
     """Do what the stages `arm_answers` and `judged_scores` do between reading their inputs and writing their artifacts."""
     cell, judge = context.project.cell("cell"), context.project.judge("judge")
-    concurrency = context.project.endpoint(cell.endpoint).limits.max_concurrent
+    workers = context.project.endpoint(cell.endpoint).limits.workers
     async with open_treatments(context) as opened, context.open_desk(cell.endpoint) as desk:
         plan = AnswerPlan(
-            provider=cell.provider, base_url=cell.base_url, model=cell.model, questions=questions.questions, concurrency=concurrency
+            provider=cell.provider, base_url=cell.base_url, model=cell.model, questions=questions.questions, concurrency=workers
         )
         meter = ProgressMeter("answers", len(questions.questions), context.clock, context.on_progress, tally=desk.tally)
         sheet = await answer_cell(plan, treatments=opened.treatments, asker=desk, meter=meter)
@@ -111,7 +111,7 @@ async def answer_and_judge(context: SuiteContext, questions: QuestionSet) -> Non
     async with context.open_desk(judge.endpoint) as desk:
         built = judge_kinds.get(judge.settings.kind)(judge.settings, asker=desk)
         meter = ProgressMeter("scores", len(tasks), context.clock, context.on_progress, tally=desk.tally)
-        judged = await judge_all(tasks, judge=built, concurrency=concurrency, meter=meter)
+        judged = await judge_all(tasks, judge=built, concurrency=workers, meter=meter)
     if not (sheet.is_complete and judged.is_complete):
         raise RuntimeError("the run loop left something unanswered or unjudged, so its time means nothing")
 

@@ -76,8 +76,7 @@ class CallDesk:
         reserved_usd = await self.budget.reserve(request) if self.budget is not None else 0.0
         cost_usd = None
         try:
-            reply = await self._reply_after_retries(request, key)
-            row = await self.ledger.record(self._row(request, key, purpose, reply))
+            row = await self._recorded_after_retries(request, key, purpose)
             cost_usd = row.cost_usd
         finally:
             if self.budget is not None:
@@ -92,14 +91,17 @@ class CallDesk:
         self.tally.add_replayed(row.cost_usd)
         return CallOutcome(row=row, replayed=True)
 
-    async def _reply_after_retries(self, request: ModelRequest, key: CallKey) -> ModelReply:
+    async def _recorded_after_retries(self, request: ModelRequest, key: CallKey, purpose: Purpose) -> LedgerRow:
+        """Return the call's row. A slot is held until the row is durable, so that a kill loses no more calls than there are slots."""
         sent = _with_seed_of_draw(request, key.draw)
         tries = 0
         while True:
-            self.endpoint.breaker.check()
             try:
                 async with self.endpoint.limiter.slot():
+                    self.endpoint.breaker.check()  # it may have opened while this call waited
                     reply = await self.endpoint.client.complete(sent)
+                    self.endpoint.breaker.succeeded()
+                    return await self.ledger.record(self._row(request, key, purpose, reply))
             except RetryableCallError as error:
                 tries += 1
                 if tries >= self.retry.attempts:
@@ -112,9 +114,6 @@ class CallDesk:
             except CallError as error:
                 self._failed(error)
                 raise
-            else:
-                self.endpoint.breaker.succeeded()
-                return reply
 
     def _wait_seconds(self, error: RetryableCallError, *, tries: int, request_digest: str) -> float:
         try:

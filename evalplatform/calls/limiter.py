@@ -19,6 +19,11 @@ class Limits(Value):
     max_concurrent: int = Field(default=8, ge=1)
     requests_per_minute: int | None = Field(default=None, ge=1)
 
+    @property
+    def workers(self) -> int:
+        """How many workers keep that many calls in flight: half as many again, for those that look into the ledger or read a reply."""
+        return self.max_concurrent + -(-self.max_concurrent // 2)
+
 
 class EndpointLimiter:
     """Holds calls back until the endpoint may take them.
