@@ -9,7 +9,7 @@ from evalplatform.kernel.seeds import derived_seed
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.questions.records import Question, QuestionSet
 from evalplatform.stages import arm_answers, judged_scores, question_set
-from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.context import StageKey, StageResult, SuiteContext, refuse_mixed_versions, stored_result, unchanged_result
 from evalplatform.stages.facts import SummaryFacts, answer_facts, as_facts, score_facts
 
 ASSET = "arm_summary"
@@ -18,9 +18,15 @@ FILE = "summary.json"
 
 
 def materialize_arm_summary(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> StageResult:
-    """Summarise one cell under one judge, or its answers alone where there is no judge: pure computation, no call."""
+    """Summarise one cell under one judge, or its answers alone where there is no judge: pure computation, no call.
+
+    Raises:
+        InputError: answers or scores were never materialized, or the scores are of earlier answers.
+    """
     answers_manifest = context.upstream(arm_answers.ASSET, cell.key)
     scores_manifest = None if judge is None else context.upstream(judged_scores.ASSET, judged_scores.partition(cell.key, judge.key))
+    if scores_manifest is not None:
+        refuse_mixed_versions(scores_manifest, answers_manifest)
     suite = context.suite
     lineage = (answers_manifest,) if scores_manifest is None else (answers_manifest, scores_manifest)
     key = StageKey(
@@ -35,7 +41,7 @@ def materialize_arm_summary(context: SuiteContext, cell: Cell, judge: JudgeCell 
     )
     if (known := unchanged_result(context, key)) is not None:
         return known
-    questions = question_set.stored_questions(context)
+    questions = question_set.asked_questions(context, answers_manifest)
     summary = summarise_arms(
         arms=[arm.name for arm in answer_facts(answers_manifest).arms],
         baseline_arm=suite.baseline_arm,

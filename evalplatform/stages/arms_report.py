@@ -23,7 +23,7 @@ from evalplatform.reports.markdown import arms_markdown
 from evalplatform.reports.run_facts import DocumentSourceFacts, JudgeFacts, RunFacts
 from evalplatform.retrieval.rerank import RERANKER
 from evalplatform.stages import arm_answers, arm_summary, corpus, judged_scores, question_set
-from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.context import StageKey, StageResult, SuiteContext, refuse_mixed_versions, stored_result, unchanged_result
 from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts
 
 ASSET = "arms_report"
@@ -104,17 +104,21 @@ class _StoredRun:
 
 def _read_manifests(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> _ReadManifests:
     partition = arm_summary.partition(cell, judge)
+    answers = context.upstream(arm_answers.ASSET, cell.key)
+    scores = None if judge is None else context.upstream(judged_scores.ASSET, partition)
+    summary = context.upstream(arm_summary.ASSET, partition)
+    refuse_mixed_versions(summary, answers, *(() if scores is None else (scores,)))
     return _ReadManifests(
-        questions=context.upstream(question_set.ASSET),
-        corpus=context.upstream(corpus.ASSET),
-        answers=context.upstream(arm_answers.ASSET, cell.key),
-        scores=None if judge is None else context.upstream(judged_scores.ASSET, partition),
-        summary=context.upstream(arm_summary.ASSET, partition),
+        questions=context.made_from(answers, question_set.ASSET),
+        corpus=context.made_from(answers, corpus.ASSET),
+        answers=answers,
+        scores=scores,
+        summary=summary,
     )
 
 
 def _stored_run(context: SuiteContext, cell: Cell, judge: JudgeCell | None, read: _ReadManifests) -> _StoredRun:
-    questions = question_set.stored_questions(context)
+    questions = question_set.asked_questions(context, read.answers)
     return _StoredRun(
         facts=_facts(context, cell, judge, read, questions),
         questions=questions,

@@ -11,7 +11,7 @@ from evalplatform.artifacts.records import UNPARTITIONED, ArtifactId, ArtifactMa
 from evalplatform.calls.desk import CallDesk
 from evalplatform.calls.progress import OnProgress
 from evalplatform.kernel.digests import data_version
-from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.errors import InputError, ObjectNotFoundError
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.documents import DocumentSource
 from evalplatform.project.load import Project
@@ -54,6 +54,31 @@ class SuiteContext:
             where = "" if partition == UNPARTITIONED else f" of partition {partition!r}"
             raise InputError(f"the suite {self.suite_id!r} has no {asset}{where} yet; materialize {asset} first.")
         return manifest
+
+    def made_from(self, manifest: ArtifactManifest, asset: str) -> ArtifactManifest:
+        """Return the version of an upstream asset that `manifest` was made from; the current one may be another by now.
+
+        Raises:
+            ObjectNotFoundError: that version is gone from the store.
+        """
+        read = next(upstream for upstream in manifest.lineage if upstream.artifact.asset == asset)
+        found = self.catalog.version(read.artifact, read.data_version)
+        if found is None:
+            raise ObjectNotFoundError(f"{manifest.artifact.path} was made from version {read.data_version} of {asset}, which is gone.")
+        return found
+
+
+def refuse_mixed_versions(made: ArtifactManifest, *read: ArtifactManifest) -> None:
+    """Raise InputError unless `made` was made from exactly the versions that are read beside it.
+
+    Stages can be materialized one by one, so scores may be there whose answers have been replaced since; summed up together they would
+    describe no run at all.
+    """
+    versions = {upstream.artifact: upstream.data_version for upstream in made.lineage}
+    for manifest in read:
+        if versions.get(manifest.artifact, manifest.data_version) != manifest.data_version:
+            asset = made.artifact.asset
+            raise InputError(f"{made.artifact.path} was made from an earlier {manifest.artifact.asset}; materialize {asset} again first.")
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ async def materialize_judged_scores(context: SuiteContext, cell: Cell, judge: Ju
     answers = arm_answers.stored_answers(context, answers_manifest)
     tasks = judge_tasks(
         answers,
-        questions={question.id: question for question in question_set.stored_questions(context).questions},
+        questions={question.id: question for question in question_set.asked_questions(context, answers_manifest).questions},
         texts=arm_answers.stored_texts(context, answers_manifest),
     )
     async with context.open_desk(judge.endpoint) as desk:
@@ -137,7 +137,7 @@ async def _judged(context: SuiteContext, judge: JudgeCell, tasks: Sequence[Judge
     return await judge_all(
         tasks,
         judge=judge_kinds.get(judge.settings.kind)(judge.settings, asker=desk),
-        concurrency=context.project.endpoint(judge.endpoint).limits.max_concurrent,
+        concurrency=context.project.endpoint(judge.endpoint).limits.workers,
         meter=meter,
     )
 

@@ -1,5 +1,6 @@
 """Stage `question_set`: read the questions, refuse what cannot be asked, store them in one spelling."""
 
+from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.questions.read import read_question_set
 from evalplatform.questions.records import QuestionSet
 from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
@@ -31,5 +32,13 @@ def materialize_question_set(context: SuiteContext) -> StageResult:
 
 def stored_questions(context: SuiteContext) -> QuestionSet:
     """Return the suite's current questions, or raise InputError where there are none yet."""
-    manifest = context.upstream(ASSET)
+    return _read(context, context.upstream(ASSET))
+
+
+def asked_questions(context: SuiteContext, answers: ArtifactManifest) -> QuestionSet:
+    """Return the questions that stored answers were given to: whoever grades or reports answers must not mix in later edits."""
+    return _read(context, context.made_from(answers, ASSET))
+
+
+def _read(context: SuiteContext, manifest: ArtifactManifest) -> QuestionSet:
     return QuestionSet.model_validate_json(context.catalog.read(manifest, FILE))

@@ -10,7 +10,7 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver, S
 from dagster._core.loader import LoadingContextForTest
 
 from evalplatform.stages import arm_answers, arm_summary, arms_report, corpus, judged_scores, question_set
-from tests.support.starter_project import SCORED, SOURCES, StarterProject, data_version_of, key_of, value_of
+from tests.support.starter_project import SCORED, SOURCES, StarterProject, data_version_of, key_of, materializations, value_of
 
 ASSETS = ("question_set", "corpus", "arm_answers", "judged_scores", "arm_summary", "arms_report")
 STAGES = (question_set, corpus, arm_answers, judged_scores, arm_summary, arms_report)
@@ -182,6 +182,31 @@ def test_answers_from_unrecorded_documents_are_refused(tmp_path: Path) -> None:
     _edit_document(starter.folder)
     with pytest.raises(dg.Failure, match="changed since `corpus` was materialized; materialize `corpus` again"):
         starter.materialize(["arm_answers"], starter.cell_key)
+
+
+def test_questions_edited_after_the_answers_do_not_change_what_is_graded(tmp_path: Path) -> None:
+    starter = StarterProject.written_to(tmp_path / "project")
+    starter.materialize(SOURCES)
+    starter.materialize(["arm_answers"], starter.cell_key)
+    questions = starter.folder / "questions.json"
+    questions.write_text(questions.read_text().replace('"id": "install"', '"id": "installing"').replace("90 seconds", "an hour"))
+    starter.materialize(["question_set"])
+    edited = materializations(starter.materialize(SCORED, starter.score_key))
+    unedited = StarterProject.written_to(tmp_path / "unedited").materialize_all()
+    assert value_of(edited["arms_report"], "result") == value_of(unedited["arms_report"], "result")
+
+
+def test_a_summary_of_new_answers_and_old_scores_is_refused(tmp_path: Path) -> None:
+    starter = StarterProject.written_to(tmp_path / "project")
+    starter.materialize_all()
+    _edit_question(starter.folder)
+    starter.materialize(SOURCES)
+    starter.materialize(["arm_answers"], starter.cell_key)
+    with pytest.raises(dg.Failure, match="was made from an earlier arm_answers; materialize judged_scores again first"):
+        starter.materialize(["arm_summary"], starter.score_key)
+    with pytest.raises(dg.Failure, match="was made from an earlier arm_answers; materialize arm_summary again first"):
+        starter.materialize(["arms_report"], starter.score_key)
+    starter.materialize(SCORED, starter.score_key)
 
 
 def test_an_answer_that_looks_like_markup_stays_text_in_the_preview(tmp_path: Path) -> None:

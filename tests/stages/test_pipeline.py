@@ -124,7 +124,7 @@ def test_a_stage_before_its_inputs_says_what_to_materialize(tmp_path: Path) -> N
             asyncio.run(judged_scores.materialize_judged_scores(context, cell, judge))
         with pytest.raises(InputError, match="has no arm_answers of partition"):
             arm_summary.materialize_arm_summary(context, cell, judge)
-        with pytest.raises(InputError, match="has no question_set yet"):
+        with pytest.raises(InputError, match="has no arm_answers of partition"):
             arms_report.materialize_arms_report(context, cell, judge)
 
 
