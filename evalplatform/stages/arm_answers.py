@@ -68,7 +68,7 @@ async def materialize_arm_answers(context: SuiteContext, cell: Cell, *, before_a
                 sampling=cell.sampling,
                 questions=questions.questions,
                 draws=context.suite.draws,
-                concurrency=context.project.endpoint(cell.endpoint).limits.max_concurrent,
+                concurrency=context.project.endpoint(cell.endpoint).limits.workers,
             )
             total = len(questions.questions) * len(opened.treatments) * context.suite.draws
             meter = ProgressMeter(f"answers {cell.id}", total, context.clock, context.on_progress, tally=desk.tally)
