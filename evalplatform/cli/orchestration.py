@@ -77,7 +77,9 @@ def run_dev(project: Project, *, host: str, port: int, environ: Mapping[str, str
         PROJECT_VARIABLE: os.fspath(project.file or project.root),
         "PYTHONWARNINGS": ",".join(filter(None, (environ.get("PYTHONWARNINGS"), SUPERSEDED_COMMAND))),
     }
-    command = [sys.executable, "-m", "dagster", "dev", "-w", os.fspath(home / "workspace.yaml"), "-h", host, "-p", str(port)]
+    own_workspace = project.root / "workspace.yaml"
+    workspace = own_workspace if own_workspace.is_file() else home / "workspace.yaml"
+    command = [sys.executable, "-m", "dagster", "dev", "-w", os.fspath(workspace), "-h", host, "-p", str(port)]
     say(f"Dagster UI: http://{host}:{port} once it says that it serves (Ctrl-C ends it)")
     # A script's background job starts with SIGINT ignored, and `dagster dev` handles SIGTERM as it handles SIGINT: it could not be ended.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
