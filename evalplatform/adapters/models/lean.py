@@ -4,6 +4,7 @@ A local server answers hundreds of calls a second, and there the client is the b
 CPU a call, where a full SDK costs several (benchmarks/). So it posts bytes, reads bytes, and looks only at the fields it needs.
 """
 
+import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
@@ -151,8 +152,8 @@ class LeanClient:
 
     def _json(self, data: bytes, headers: Mapping[str, str], who: str) -> JsonObject:
         try:
-            body = orjson.loads(data)
-        except orjson.JSONDecodeError:
+            body = _decoded(data)
+        except ValueError:
             raise unusable("not_json", who, "something that is not JSON") from None
         if not isinstance(body, dict):
             raise unusable("not_json", who, "JSON that is not an object")
@@ -185,6 +186,15 @@ class LeanClient:
             code=code if isinstance(code, str) else None,
             retry_after_seconds=retry_after_seconds(headers, now=self._clock.now()),
         )
+
+
+def _decoded(data: bytes) -> object:
+    """Return the JSON value, with a half surrogate pair as U+FFFD: it is no text, but the reply around it was paid for."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        text = json.dumps(json.loads(data), ensure_ascii=False)
+        return orjson.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
 
 
 def _server_text(body: object) -> str:

@@ -224,6 +224,7 @@ def test_a_choice_that_a_gateway_broke_off_is_not_taken_for_an_answer(stub: Mode
         ('{"content":null}', ""),
         ('{"content":null,"refusal":"I cannot."}', "I cannot."),
         ('{"content":[{"type":"thinking","thinking":[]},{"type":"text","text":"two "},{"type":"text","text":"parts"}]}', "two parts"),
+        (r'{"content":"half \ud83d a pair"}', "half \ufffd a pair"),
     ],
 )
 def test_a_message_is_read_as_a_user_would_see_it(stub: ModelStub, message: str, text: str) -> None:
