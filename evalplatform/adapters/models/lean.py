@@ -152,7 +152,7 @@ class LeanClient:
 
     def _json(self, data: bytes, headers: Mapping[str, str], who: str) -> JsonObject:
         try:
-            body = _decoded(data)
+            body = _json_value(data)
         except ValueError:
             raise unusable("not_json", who, "something that is not JSON") from None
         if not isinstance(body, dict):
@@ -188,7 +188,7 @@ class LeanClient:
         )
 
 
-def _decoded(data: bytes) -> object:
+def _json_value(data: bytes) -> object:
     """Return the JSON value, with a half surrogate pair as U+FFFD: it is no text, but the reply around it was paid for."""
     try:
         return orjson.loads(data)
