@@ -103,13 +103,12 @@ def write(folder: Path, questions: int, arms: Sequence[str]) -> None:
     with OpenedProject(load_project(folder / "evalplatform.yaml")) as opened:
         context = opened.suite_context(SUITE)
         cell, judge = context.project.cell("cell"), context.project.judge("judge")
-        materialize_question_set(context)
-        materialize_corpus(context)
+        lineage = (materialize_question_set(context).manifest, materialize_corpus(context).manifest)
         texts = {text_digest(text): text for text in ("", *map(_passage, range(1, questions // 10)))}
-        answers = StageKey(context.artifact(arm_answers.ASSET, cell.key), inputs={"made_up": str(questions)}, code_version="1")
-        stored_result(
+        made_up = {"made_up": str(questions)}
+        answered = stored_result(
             context,
-            answers,
+            StageKey(context.artifact(arm_answers.ASSET, cell.key), made_up, code_version="1", lineage=lineage),
             files={
                 arm_answers.ANSWERS_FILE: ANSWERS.write(_answers(questions, arms, list(texts))),
                 arm_answers.TIMINGS_FILE: TIMINGS.write(_timings(questions, arms)),
@@ -118,10 +117,10 @@ def write(folder: Path, questions: int, arms: Sequence[str]) -> None:
             facts=as_facts(_answer_facts(cell, questions, arms)),
         )
         del texts
-        scores = StageKey(context.artifact(judged_scores.ASSET, judged_scores.partition(cell.key, judge.key)), answers.inputs, "1")
+        partition = judged_scores.partition(cell.key, judge.key)
         stored_result(
             context,
-            scores,
+            StageKey(context.artifact(judged_scores.ASSET, partition), made_up, code_version="1", lineage=(answered.manifest,)),
             files={judged_scores.SCORES_FILE: SCORES.write(_scores(questions, arms))},
             facts=as_facts(ScoreFacts(judge=judge, rows=rows, scored=rows, calls=CallCounts(), complete=True)),
         )
