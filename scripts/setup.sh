@@ -36,4 +36,5 @@ else
     fi
 fi
 
-"$uv" sync --quiet --frozen --all-extras --python "$python"
+# Bytecode is compiled once here: where Python may not write it, every command would compile all it imports again.
+"$uv" sync --quiet --frozen --all-extras --compile-bytecode --python "$python"
