@@ -10,7 +10,7 @@ from evalplatform.calls.counts import CallTally, PriceTable
 from evalplatform.calls.limiter import EndpointLimiter
 from evalplatform.calls.request_digest import request_digest
 from evalplatform.calls.retry import RetryPolicy
-from evalplatform.kernel.errors import CallError, DeferredError, RetryableCallError
+from evalplatform.kernel.errors import CallError, DeferredError, RetryableCallError, StorageError
 from evalplatform.kernel.seeds import seed_for_draw
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.ledger import CallKey, Ledger, LedgerRow, Purpose
@@ -46,6 +46,7 @@ class CallDesk:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     tally: CallTally = field(default_factory=CallTally)
     _in_flight: dict[CallKey, "asyncio.Future[LedgerRow]"] = field(default_factory=dict)
+    _ledger_failure: StorageError | None = None
 
     async def ask(self, request: ModelRequest, *, purpose: Purpose, draw: int = 0, attempt: int = 0) -> CallOutcome:
         """Return the finished call; see `calls.ask.Asker`."""
@@ -98,10 +99,10 @@ class CallDesk:
         while True:
             try:
                 async with self.endpoint.limiter.slot():
-                    self.endpoint.breaker.check()  # it may have opened while this call waited
+                    self._check_may_start()
                     reply = await self.endpoint.client.complete(sent)
                     self.endpoint.breaker.succeeded()
-                    return await self.ledger.record(self._row(request, key, purpose, reply))
+                    return await self._recorded(self._row(request, key, purpose, reply))
             except RetryableCallError as error:
                 tries += 1
                 if tries >= self.retry.attempts:
@@ -114,6 +115,19 @@ class CallDesk:
             except CallError as error:
                 self._failed(error)
                 raise
+
+    def _check_may_start(self) -> None:
+        """Raise where no further call may start: while this one waited, the breaker may have opened or the ledger gone away."""
+        self.endpoint.breaker.check()
+        if self._ledger_failure is not None:
+            raise self._ledger_failure
+
+    async def _recorded(self, row: LedgerRow) -> LedgerRow:
+        try:
+            return await self.ledger.record(row)
+        except StorageError as error:
+            self._ledger_failure = error  # a reply that cannot be kept is a reply paid for in vain: ask for no more of them
+            raise
 
     def _wait_seconds(self, error: RetryableCallError, *, tries: int, request_digest: str) -> float:
         try:

@@ -16,9 +16,11 @@ from evalplatform.kernel.errors import (
     DeferredError,
     FatalCallError,
     RetryableCallError,
+    StorageUnavailableError,
     UnusableReplyError,
 )
 from evalplatform.kernel.usage import Usage
+from evalplatform.ports.ledger import LedgerRow
 from evalplatform.ports.model_client import Message, ModelReply, ModelRequest, Sampling
 from tests.support.doubles import HandClock, MemoryLedger, UnitPrices
 
@@ -262,3 +264,19 @@ def test_waits_between_tries_double_with_jitter_and_can_be_repeated():
 def test_rows_are_stamped_in_utc():
     outcome = asyncio.run(desk(Client()).ask(request(), purpose="answer"))
     assert outcome.row.finished_at == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_no_call_starts_once_the_ledger_cannot_keep_a_reply():
+    class GoneLedger(MemoryLedger):
+        async def record(self, row: LedgerRow) -> LedgerRow:
+            raise StorageUnavailableError("the database does not answer.")
+
+    async def scenario() -> int:
+        client = Client()
+        asking = desk(client, GoneLedger(), max_concurrent=2)
+        calls = (asking.ask(request(str(number)), purpose="answer") for number in range(6))
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        assert {type(result) for result in results} == {StorageUnavailableError}
+        return len(client.requests)
+
+    assert asyncio.run(scenario()) == 2
