@@ -3,7 +3,7 @@
 Flags win over the suite they name, and the suite over the defaults.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -142,7 +142,7 @@ def _suite(flags: ArmsRunFlags, named: SuiteSettings | None, project: Project, w
         arms=arms,
         baseline_arm=flags.baseline_arm or (named.baseline_arm if named else "baseline"),
         cells=(_cell_id(flags, named),),
-        judges=_judge_ids(flags, named),
+        judges=_judge_ids(flags, named, project.settings.judges),
         draws=flags.draws or (named.draws if named else 1),
         top_k=flags.top_k or (named.top_k if named else DEFAULT_TOP_K),
         rerank_threshold=_first(flags.rerank_threshold, named.rerank_threshold if named else DEFAULT_RERANK_THRESHOLD),
@@ -172,14 +172,18 @@ def _cell_id(flags: ArmsRunFlags, named: SuiteSettings | None) -> str:
     return named.cells[0]
 
 
-def _judge_ids(flags: ArmsRunFlags, named: SuiteSettings | None) -> tuple[str, ...]:
+def _judge_ids(flags: ArmsRunFlags, named: SuiteSettings | None, judges: Collection[str]) -> tuple[str, ...]:
+    """Return the judge: one of the project's, which `--judge-model` may name by its id, or the one that the flags make up."""
     told = _judge_flags(flags)
     if not flags.judge:
         if told:
             raise InputError("changes nothing without --judge.", field=f"--{told[0].replace('_', '-')}")
         return ()
+    if flags.judge_model is not None and flags.judge_model in judges and told == ["judge_model"]:
+        return (flags.judge_model,)
     if flags.judge_model is None and named is not None and len(named.judges) != 1:
-        raise InputError(f"is needed, since the suite names {len(named.judges)} judges.", field="--judge-model")
+        listed = ", ".join(named.judges) or "none"
+        raise InputError(f"says which judge to ask, by its id, since the suite names several or none ({listed}).", field="--judge-model")
     return (FLAGS_ID,) if told or named is None else named.judges
 
 
@@ -198,8 +202,10 @@ def _with_flags(flags: ArmsRunFlags, suite: SuiteSettings, named: SuiteSettings 
     if suite.cells == (FLAGS_ID,):
         cells[FLAGS_ID] = _cell(flags, named, project, endpoints)
     if suite.judges == (FLAGS_ID,):
-        base = judges[named.judges[0]] if named is not None and len(named.judges) == 1 else None
-        judges[FLAGS_ID] = _judge(flags, base, endpoints, cell_endpoint=cells[suite.cells[0]].endpoint)
+        only = judges[named.judges[0]] if named is not None and len(named.judges) == 1 else None
+        by_id = judges.get(flags.judge_model or "")
+        told = flags if by_id is None else replace(flags, judge_model=by_id.model)
+        judges[FLAGS_ID] = _judge(told, by_id or only, endpoints, cell_endpoint=cells[suite.cells[0]].endpoint)
     products = settings.products if suite.product in settings.products else {**settings.products, suite.product: ProductSettings()}
     for used in {cells[cell].endpoint for cell in suite.cells} | {judges[judge].endpoint for judge in suite.judges}:
         if flags.concurrency is not None:

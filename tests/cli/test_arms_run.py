@@ -342,3 +342,21 @@ def test_a_state_folder_that_cannot_be_made_is_said_to_be_unusable(command: Comm
     assert ran.code == 2
     assert ".evalplatform" in ran.err
     assert "unforeseen" not in ran.err
+
+
+def test_a_suite_with_two_judges_is_judged_by_the_one_that_is_named(command: Command, project: Path) -> None:
+    with running_stub() as stub:
+        second = "facts: {kind: overlap, model: overlap, endpoint: here}\n  strict: {kind: rubric, model: grader, endpoint: there}"
+        with_stub(project, stub.url, ("facts: {kind: overlap, model: overlap, endpoint: here}", second))
+        edited(project / "evalplatform.yaml", ("judges: [facts]", "judges: [facts, strict]"))
+        unnamed = command("arms", "run", "--judge")
+        assert unnamed.code == 2
+        assert "--judge-model: says which judge to ask, by its id" in unnamed.err
+        assert "(facts, strict)" in unnamed.err
+        for judge, kind in (("facts", "offline"), ("strict", "openai-compatible")):
+            assert command("arms", "run", "--judge", "--judge-model", judge).code == 0
+            assert arms_v1(project / "results/arms/kettle.json")["judge_provider"] == kind
+        listed = command("assets", "list", "--asset", "judged_scores").out
+    assert "/facts-" in listed
+    assert "/strict-" in listed
+    assert "/flags-" not in listed

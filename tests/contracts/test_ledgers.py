@@ -129,7 +129,18 @@ def test_tokens_of_both_parts_of_a_resumed_run_are_kept_by_attempt(reopen: OpenL
     assert [(row.key.attempt, row.reply.usage.total_tokens) for row in in_ledger(reopen, all_rows)] == [(0, 1000), (1, 300)]
 
 
-def test_a_call_that_lost_the_race_costs_its_run_nothing_twice(reopen: OpenLedger) -> None:
+def test_a_call_that_another_run_recorded_first_was_paid_for_all_the_same(reopen: OpenLedger) -> None:
+    async def both(ledger: Ledger) -> tuple[LedgerRow, Spend, Spend]:
+        await ledger.record(a_row("q1", cost_usd=1.0, run_id="run-1"))
+        kept = await ledger.record(a_row("q1", cost_usd=0.5, run_id="run-2"))
+        return kept, await ledger.spend("run-1"), await ledger.spend("run-2")
+
+    kept, first, second = in_ledger(reopen, both)
+    assert kept.run_id == "run-1"
+    assert (first, second) == (Spend(known_usd=1.0, calls=1), Spend(known_usd=0.5, calls=1))
+
+
+def test_a_call_told_twice_by_its_run_costs_it_once(reopen: OpenLedger) -> None:
     async def twice(ledger: Ledger) -> Spend:
         await ledger.record(a_row("q1", cost_usd=1.0))
         await ledger.record(a_row("q1", cost_usd=1.0))

@@ -31,16 +31,20 @@ class MemoryLedger:
 
     def __init__(self) -> None:
         self.by_key: dict[CallKey, LedgerRow] = {}
+        self.paid: list[LedgerRow] = []
 
     async def find(self, key: CallKey) -> LedgerRow | None:
         return self.by_key.get(key)
 
     async def record(self, row: LedgerRow) -> LedgerRow:
         await asyncio.sleep(0)
-        return self.by_key.setdefault(row.key, row)
+        kept = self.by_key.setdefault(row.key, row)
+        if kept is row or kept.run_id != row.run_id:
+            self.paid.append(row)
+        return kept
 
     async def spend(self, run_id: str) -> Spend:
-        rows = [row for row in self.by_key.values() if row.run_id == run_id]
+        rows = [row for row in self.paid if row.run_id == run_id]
         return Spend(
             known_usd=sum(row.cost_usd or 0.0 for row in rows), calls=len(rows), unpriced_calls=sum(row.cost_usd is None for row in rows)
         )

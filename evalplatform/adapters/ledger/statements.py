@@ -38,8 +38,9 @@ def find_calls(connection: Connection, project: str, keys: Iterable[KeyTuple]) -
 def record_calls(connection: Connection, project: str, rows: Sequence[LedgerRow]) -> dict[KeyTuple, LedgerRow]:
     """Insert the rows whose keys are free, and return for every key the row that stays.
 
-    What the inserted rows cost is added to their runs in the same transaction. Rows go in by the order of their keys, so that two
-    processes that record the same keys wait for each other and never both.
+    What the rows cost is added to their runs in the same transaction. A row that comes second to another run's was paid for all the same
+    and counts; one that comes second to its own run's is the same call told again and does not. Rows go in by the order of their keys, so
+    that two processes that record the same keys wait for each other and never both.
     """
     by_key: dict[KeyTuple, LedgerRow] = {}
     for row in rows:
@@ -48,9 +49,10 @@ def record_calls(connection: Connection, project: str, rows: Sequence[LedgerRow]
     compressor = zstandard.ZstdCompressor()  # made once a batch: making one costs as much as compressing a reply
     returned = connection.execute(_insert(connection.dialect.name), [encode(by_key[key], compressor) for key in ordered])
     inserted = {(scope, digest, draw, attempt) for scope, digest, draw, attempt in returned}
-    _add_spend(connection, project, [by_key[key] for key in ordered if key in inserted])
     taken = [key for key in ordered if key not in inserted]
-    return by_key | find_calls(connection, project, taken) if taken else by_key
+    kept = find_calls(connection, project, taken) if taken else {}
+    _add_spend(connection, project, [row for key, row in by_key.items() if key not in kept or kept[key].run_id != row.run_id])
+    return by_key | kept
 
 
 def read_spend(connection: Connection, project: str, run_ids: Iterable[str]) -> dict[str, Spend]:
