@@ -51,7 +51,8 @@ class Budget:
         if spent_usd + self._reserved_usd > self._cap_usd:
             self._reserved_usd -= estimate_usd
             raise BudgetExhaustedError(
-                f"The next call could pass the cap of ${self._cap_usd:g} (spent ${spent_usd:.4f}). "
+                f"The next call could pass the cap of ${self._cap_usd:g} (spent ${spent_usd:.4f}, "
+                f"${self._reserved_usd:.4f} reserved for calls in flight). "
                 "What is finished is kept; a rerun with a higher cap asks only what is missing."
             )
         return estimate_usd
