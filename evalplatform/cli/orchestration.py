@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -232,8 +233,13 @@ def _print_results(project: Project, calls: CallCounts) -> int:
                     typer.echo(f"report: {opened.shown_path(manifest, arms_report.HTML_FILE)}")
     nothing = calls.paid + calls.replayed + calls.shared + calls.failed == 0
     typer.echo(f"\ncost: {plural(0, 'model call')}; nothing changed since the last run" if nothing else f"\ncost: {counts_words(calls)}")
-    typer.echo(f"UI: {PROJECT_VARIABLE}={_shown(project.root)} evalplatform dev, then http://127.0.0.1:3000")
+    typer.echo(f"UI: {PROJECT_VARIABLE}={_shown(project.root)} {_this_command()} dev, then http://127.0.0.1:3000")
     return 0 if complete else 2
+
+
+def _this_command() -> str:
+    """Return how this command can be typed: by its name where PATH finds it, else by its path."""
+    return "evalplatform" if shutil.which("evalplatform") else _shown(Path(sys.argv[0]).absolute())
 
 
 def _shown(path: Path) -> str:
