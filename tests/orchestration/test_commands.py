@@ -1,6 +1,7 @@
 """`evalplatform dev` and `evalplatform demo`: what they refuse, write and print."""
 
 import os
+import re
 import socket
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def test_the_demo_shows_its_result_and_a_second_one_asks_nothing(starter: Starte
     assert "docs+skill:use-kettle   100.0  [100.0, 100.0]     8/8  +93.8" in first.out
     report = next(line.removeprefix("report: ") for line in first.out.splitlines() if line.startswith("report: "))
     assert Path(report).is_file()
-    assert "UI: EVALPLATFORM_PROJECT=project evalplatform dev, then http://127.0.0.1:3000" in first.out
+    assert re.search(r"UI: EVALPLATFORM_PROJECT=project \S*evalplatform dev, then http://127.0.0.1:3000", first.out)
     assert "36 model calls, $0.0000 paid, 0 replayed from the ledger, 4 shared with an identical call" in first.out
     assert "answers reader: 40/40" in first.err
 
