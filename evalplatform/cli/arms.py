@@ -46,7 +46,7 @@ def run(
     concurrency: Annotated[int | None, typer.Option(min=1, help="Calls in flight at once.")] = None,
     max_cost_usd: Annotated[float | None, typer.Option(min=0, help="Stop before the call that could pass this.")] = None,
     judge: Annotated[bool, typer.Option("--judge", help="Grade the answers too.")] = False,
-    judge_model: Annotated[str | None, typer.Option(help="Judging model.")] = None,
+    judge_model: Annotated[str | None, typer.Option(help="Judging model, or the id of a judge of the project file.")] = None,
     judge_provider: Annotated[str | None, typer.Option(show_default="--provider", help="Endpoint id or provider of the judge.")] = None,
     judge_temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature of the judge.")] = None,
     grounded_from_topics: Annotated[bool, typer.Option("--grounded-from-topics", help="Ground the judge on expected_topics.")] = False,

@@ -18,7 +18,7 @@ from evalplatform.calls.progress import OnProgress
 from evalplatform.cli.console import say, shown_progress
 from evalplatform.cli.results import counts_words, result_lines
 from evalplatform.cli.starter import copy_example
-from evalplatform.kernel.errors import EvalplatformError, InputError, RunStoppedError
+from evalplatform.kernel.errors import EvalplatformError, InputError, RunStoppedError, StorageUnavailableError
 from evalplatform.kernel.text import plural
 from evalplatform.kernel.usage import known_sum
 from evalplatform.project.load import PROJECT_FILE_NAME, PROJECT_VARIABLE, Project, load_project
@@ -53,12 +53,19 @@ load_from:
 
 
 def prepare_dagster_home(project: Project) -> Path:
-    """Return the project's Dagster home, with its settings and a workspace file written where they are missing."""
+    """Return the project's Dagster home, with its settings and a workspace file written where they are missing.
+
+    Raises:
+        StorageUnavailableError: the folder cannot be made or written.
+    """
     home = project.state_folder / "dagster"
-    home.mkdir(parents=True, exist_ok=True)
-    for name, text in (("dagster.yaml", INSTANCE_SETTINGS), ("workspace.yaml", WORKSPACE)):
-        if not (home / name).exists():
-            (home / name).write_text(text, encoding="utf-8")
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        for name, text in (("dagster.yaml", INSTANCE_SETTINGS), ("workspace.yaml", WORKSPACE)):
+            if not (home / name).exists():
+                (home / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageUnavailableError(f"the folder {home} cannot be written: {error.strerror or error}.") from error
     return home
 
 
@@ -239,7 +246,7 @@ def _print_results(project: Project, calls: CallCounts) -> int:
 
 def _this_command() -> str:
     """Return how this command can be typed: by its name where PATH finds it, else by its path."""
-    return "evalplatform" if shutil.which("evalplatform") else _shown(Path(sys.argv[0]).absolute())
+    return "evalplatform" if shutil.which("evalplatform") else _shown(Path(sys.executable).with_name("evalplatform"))
 
 
 def _shown(path: Path) -> str:
