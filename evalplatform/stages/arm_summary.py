@@ -1,16 +1,15 @@
 """Stage `arm_summary` [cell x judge]: means, paired deltas, interactions and costs, unrounded."""
 
 from evalplatform.artifacts.records import ArtifactManifest
-from evalplatform.comparisons.arm_summary import QuestionClusters, summarise_arms
+from evalplatform.comparisons.arm_summary import summarise_arms
 from evalplatform.comparisons.records import ArmSummary
 from evalplatform.kernel.digests import json_digest
-from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.seeds import derived_seed
 from evalplatform.project.cells import Cell, JudgeCell
-from evalplatform.questions.records import Question, QuestionSet
 from evalplatform.stages import arm_answers, judged_scores, question_set
 from evalplatform.stages.context import StageKey, StageResult, SuiteContext, refuse_mixed_versions, stored_result, unchanged_result
 from evalplatform.stages.facts import SummaryFacts, answer_facts, as_facts, score_facts
+from evalplatform.stages.question_clusters import suite_clusters
 
 ASSET = "arm_summary"
 CODE_VERSION = "2"
@@ -51,7 +50,7 @@ def materialize_arm_summary(context: SuiteContext, cell: Cell, judge: JudgeCell 
         timings=arm_answers.stored_timings(context, answers_manifest),
         draws=suite.draws,
         correction=suite.correction,
-        clusters=None if suite.cluster_field is None else clusters_by_field(questions, suite.cluster_field),
+        clusters=suite_clusters(context, questions),
         required_documents=questions.required_documents,
         seed=derived_seed("arm_summary", key.data_version),
     )
@@ -71,24 +70,3 @@ def partition(cell: Cell, judge: JudgeCell | None) -> str:
 def stored_summary(context: SuiteContext, manifest: ArtifactManifest) -> ArmSummary:
     """Return the summary of a stored version."""
     return ArmSummary.model_validate_json(context.catalog.read(manifest, FILE))
-
-
-def clusters_by_field(questions: QuestionSet, field: str) -> QuestionClusters:
-    """Return each question's cluster: the value of one of its own fields, of its open keys, or of its metadata.
-
-    Raises:
-        InputError: a question has no such field; it would have to be dropped or guessed.
-    """
-    labels: dict[str, str] = {}
-    for question in questions.questions:
-        value = _field(question, field)
-        if value is None:
-            raise InputError(f"question {question.id!r} has no {field!r} to cluster by.", file=questions.source, field="cluster_field")
-        labels[question.id] = str(value)
-    return QuestionClusters(field=field, labels=labels)
-
-
-def _field(question: Question, field: str) -> object:
-    if field in Question.model_fields:
-        return getattr(question, field)
-    return question.extra.get(field, question.metadata.get(field))
