@@ -16,8 +16,8 @@ WINDOW_SECONDS = 60.0
 class Limits(Value):
     """What an endpoint bears. None means no limit of that kind."""
 
-    max_concurrent: int = Field(default=8, ge=1)
-    requests_per_minute: int | None = Field(default=None, ge=1)
+    max_concurrent: int = Field(default=8, strict=True, ge=1)
+    requests_per_minute: int | None = Field(default=None, strict=True, ge=1)
 
     @property
     def workers(self) -> int:

@@ -15,10 +15,10 @@ class RetryPolicy(Value):
     A server's Retry-After is honoured up to `retry_after_cap_seconds`; a longer one ends the run as deferred, to be resumed later.
     """
 
-    attempts: int = Field(default=4, ge=1)
-    first_wait_seconds: float = Field(default=0.5, ge=0)
-    longest_wait_seconds: float = Field(default=20.0, ge=0)
-    retry_after_cap_seconds: float = Field(default=60.0, ge=0)
+    attempts: int = Field(default=4, strict=True, ge=1)
+    first_wait_seconds: float = Field(default=0.5, strict=True, ge=0)
+    longest_wait_seconds: float = Field(default=20.0, strict=True, ge=0)
+    retry_after_cap_seconds: float = Field(default=60.0, strict=True, ge=0)
 
     def wait_seconds(self, error: RetryableCallError, *, tries: int, request_digest: str) -> float:
         """Return how long to wait after the `tries`-th failed try (1-based).

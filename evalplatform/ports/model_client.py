@@ -27,10 +27,10 @@ class Sampling(Value):
     `seed` is the seed of draw 0: draw d sends `seed + d`. `extra` holds provider parameters that are sent as they are.
     """
 
-    temperature: float | None = Field(default=None, ge=0)
-    top_p: float | None = Field(default=None, gt=0, le=1)
-    max_tokens: int | None = Field(default=None, ge=1, le=LARGEST_TOKENS)
-    seed: int | None = Field(default=None, ge=-LARGEST_SEED - 1, le=LARGEST_SEED)
+    temperature: float | None = Field(default=None, strict=True, ge=0)
+    top_p: float | None = Field(default=None, strict=True, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, strict=True, ge=1, le=LARGEST_TOKENS)
+    seed: int | None = Field(default=None, strict=True, ge=-LARGEST_SEED - 1, le=LARGEST_SEED)
     extra: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
 

@@ -130,6 +130,9 @@ def load_project(path: Path, *, environ: Mapping[str, str] = os.environ) -> Proj
             field = ".".join(str(part) for part in loc)
             unknown = UnknownNameError(noun, name, known)
             raise ProjectFileError(unknown.rule, file=path, line=line_of(data, loc), field=field, nearest=unknown.nearest)
+    for loc, noun, name in _repetitions(settings):
+        rule = f"the {noun} {name!r} stands here twice; name it once."
+        raise ProjectFileError(rule, file=path, line=line_of(data, loc), field=".".join(str(part) for part in loc))
     project = Project(root=path.parent, settings=settings, file=path)
     _check_arm_specs(project, data)
     for judge_id in settings.judges:
@@ -177,3 +180,12 @@ def _references(settings: ProjectFile) -> Iterable[tuple[tuple[int | str, ...], 
             yield ("suites", suite_id, "judges", index), "judge", judge_name, settings.judges
     for suite_id in settings.budgets:
         yield ("budgets", suite_id), "suite", suite_id, settings.suites
+
+
+def _repetitions(settings: ProjectFile) -> Iterable[tuple[tuple[int | str, ...], str, str]]:
+    """Yield every cell or judge that a suite names again: it would be one partition, asked and reported twice."""
+    for suite_id, suite in settings.suites.items():
+        for section, noun, names in (("cells", "cell", suite.cells), ("judges", "judge", suite.judges)):
+            for index, name in enumerate(names):
+                if name in names[:index]:
+                    yield ("suites", suite_id, section, index), noun, name

@@ -12,14 +12,15 @@ from evalplatform.ports.model_client import Sampling
 
 Id = Annotated[str, StringConstraints(pattern=f"^{KEY_PATTERN.pattern}$", max_length=60)]
 Text = Annotated[str, StringConstraints(min_length=1)]
+VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 class EndpointPrices(Value):
     """What a million tokens cost at an endpoint, in US dollars; these go before the dated price table."""
 
-    input_per_million_usd: float = Field(ge=0)
-    output_per_million_usd: float = Field(ge=0)
-    cached_input_per_million_usd: float | None = Field(default=None, ge=0)
+    input_per_million_usd: float = Field(strict=True, ge=0)
+    output_per_million_usd: float = Field(strict=True, ge=0)
+    cached_input_per_million_usd: float | None = Field(default=None, strict=True, ge=0)
 
 
 class EndpointSettings(Value):
@@ -27,9 +28,9 @@ class EndpointSettings(Value):
 
     provider: Text
     base_url: Text | None = None
-    key_env: Text | None = None
+    key_env: VariableName | None = None
     stream: bool = Field(default=False, description="Stream replies, which measures the time to the first token.")
-    timeout_seconds: float = Field(default=120.0, gt=0)
+    timeout_seconds: float = Field(default=120.0, strict=True, gt=0)
     limits: Limits = Limits()
     retry: RetryPolicy = RetryPolicy()
     prices: EndpointPrices | None = None
@@ -78,9 +79,9 @@ class SuiteSettings(Value):
     baseline_arm: Text = "baseline"
     cells: tuple[Id, ...] = Field(min_length=1)
     judges: tuple[Id, ...] = ()
-    draws: int = Field(default=1, ge=1, le=100)
-    top_k: int = Field(default=5, ge=1)
-    rerank_threshold: float = Field(default=0.3, ge=0, le=1)
+    draws: int = Field(default=1, strict=True, ge=1, le=100)
+    top_k: int = Field(default=5, strict=True, ge=1)
+    rerank_threshold: float = Field(default=0.3, strict=True, ge=0, le=1)
     correction: Literal["holm", "bh"] = "holm"
     cluster_field: Text | None = Field(default=None, description="A question field; standard errors are then clustered by it.")
 
@@ -88,7 +89,7 @@ class SuiteSettings(Value):
 class BudgetSettings(Value):
     """The most that one run of a suite may pay, in US dollars."""
 
-    max_cost_usd: float = Field(gt=0)
+    max_cost_usd: float = Field(strict=True, gt=0)
 
 
 class ProjectFile(Value):

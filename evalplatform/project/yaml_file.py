@@ -15,6 +15,8 @@ from evalplatform.kernel.values import Value
 
 Loc = tuple[int | str, ...]
 
+KEY_VARIABLE_FIELD = "key_env"
+
 
 def read_yaml_mapping(path: Path) -> CommentedMap:
     """Return the file's top-level mapping, with line numbers.
@@ -76,6 +78,11 @@ def error_from_validation(error: ValidationError, *, model: type[Value], data: C
     if first["type"] == "extra_forbidden":
         known = _fields_at(model, loc[:-1])
         rule, nearest = f"unknown key (known here: {', '.join(sorted(known))}).", nearest_name(str(loc[-1]), known)
+    elif loc and loc[-1] == KEY_VARIABLE_FIELD:
+        # Whatever stands here may be a key that was pasted: it is repeated nowhere, nor is any name made of it.
+        rule = (
+            "must be the name of an environment variable (letters, digits and '_'), never the key itself; what stands there is not shown."
+        )
     elif first["type"] == "string_pattern_mismatch":
         nearest = slug(str(first["input"])) or None
     return ProjectFileError(rule, file=path, line=line_of(data, loc), field=".".join(str(part) for part in loc), nearest=nearest)

@@ -64,6 +64,28 @@ def refused(file: Path) -> ProjectFileError:
         ("project: my-project", "project:", 4, "project", "must be text (got None).", None),
         ("project: my-project", "project: 2026-01-01", 4, "project", "must be text.", None),
         ("max_tokens: 120", "max_tokens: many", 15, "cells.reader.sampling.max_tokens", "must be a whole number (got 'many').", None),
+        ("max_tokens: 120", 'max_tokens: "120"', 15, "cells.reader.sampling.max_tokens", "must be a whole number (got '120').", None),
+        ("max_tokens: 120", "max_tokens: true", 15, "cells.reader.sampling.max_tokens", "must be a whole number (got True).", None),
+        ("max_tokens: 120", 'temperature: "0.5"', 15, "cells.reader.sampling.temperature", "must be a number (got '0.5').", None),
+        (
+            HERE,
+            '  here: {provider: offline, limits: {max_concurrent: "3"}}',
+            11,
+            "endpoints.here.limits.max_concurrent",
+            "a whole number",
+            None,
+        ),
+        (HERE, '  here: {provider: offline, retry: {attempts: "3"}}', 11, "endpoints.here.retry.attempts", "must be a whole number", None),
+        (HERE, '  here: {provider: offline, timeout_seconds: "9"}', 11, "endpoints.here.timeout_seconds", "must be a number", None),
+        ("cells: [reader]", 'cells: [reader]\n    draws: "2"', 36, "suites.kettle.draws", "must be a whole number (got '2').", None),
+        (
+            LAST,
+            f'{LAST}budgets: {{kettle: {{max_cost_usd: "5"}}}}\n',
+            37,
+            "budgets.kettle.max_cost_usd",
+            "must be a number (got '5').",
+            None,
+        ),
         ("max_tokens: 120", "max_tokens: 0", 15, "cells.reader.sampling.max_tokens", "must be greater than or equal to 1 (got 0).", None),
         ("max_tokens: 120", "temperature: .nan", 15, "cells.reader.sampling.temperature", "must be a finite number (got nan).", None),
         (
@@ -149,6 +171,15 @@ def refused(file: Path) -> ProjectFileError:
         ("overlap, endpoint: here", "overlap, endpoint: x", 19, "judges.facts.endpoint", "unknown endpoint 'x' (known: here).", None),
         ("cells: [reader]", "cells: [reader, raeder]", 35, "suites.kettle.cells.1", "unknown cell 'raeder' (known: reader).", "reader"),
         ("judges: [facts]", "judges: [fact]", 36, "suites.kettle.judges.0", "unknown judge 'fact' (known: facts).", "facts"),
+        ("cells: [reader]", "cells: [reader, reader]", 35, "suites.kettle.cells.1", "the cell 'reader' stands here twice", None),
+        (
+            "judges: [facts]",
+            "judges:\n      - facts\n      - facts",
+            38,
+            "suites.kettle.judges.1",
+            "the judge 'facts' stands here twice",
+            None,
+        ),
         ("product: kettle", "product: kettel", 26, "suites.kettle.product", "unknown product 'kettel' (known: kettle).", "kettle"),
         (
             LAST,
@@ -183,6 +214,21 @@ def test_a_bad_file_is_refused_at_its_line(
     error = refused(starter(tmp_path, (old, new)))
     assert (error.line, error.field, error.nearest) == (line, field, nearest)
     assert rule in error.rule
+
+
+@pytest.mark.parametrize("pasted", ["sk-proj-abc", "'sk-proj abc'", "''", "123456789", "[sk-proj-abc]", "{sk-proj-abc: 1}", '"abc\\n"'])
+def test_a_key_pasted_where_its_variables_name_belongs_is_refused_and_not_repeated(tmp_path: Path, pasted: str) -> None:
+    error = refused(starter(tmp_path, (HERE, f"  here: {{provider: openai, key_env: {pasted}}}")))
+    assert (error.line, error.nearest) == (11, None)
+    assert str(error.field).startswith("endpoints.here.key_env")
+    assert "must be the name of an environment variable" in error.rule
+    assert not re.search("abc|1234", str(error))
+
+
+@pytest.mark.parametrize("number", ["0", "1", "0.5"])
+def test_a_whole_number_serves_where_any_number_does(tmp_path: Path, number: str) -> None:
+    project = starter_project(tmp_path, ("max_tokens: 120", f"temperature: {number}"))
+    assert project.cell("reader").sampling.temperature == float(number)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """One model endpoint as a value, and the one place where its key is read."""
 
 import os
+import re
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -8,6 +9,9 @@ from pydantic import Field
 from evalplatform.adapters.models.prices import TokenPrices
 from evalplatform.kernel.errors import InputError, MissingSecretError
 from evalplatform.kernel.values import Value
+
+# A name in any other spelling may be a key that was pasted where its variable's name belongs, so it is not repeated.
+_CUSTOMARY_VARIABLE = re.compile("[A-Z_][A-Z0-9_]*")
 
 
 class ModelEndpoint(Value):
@@ -31,13 +35,15 @@ def required_key(variable: str) -> str:
     """Return the key that an environment variable holds, without surrounding blanks (a key read from a file often ends in a newline).
 
     Raises:
-        MissingSecretError: the variable is unset or blank, or holds what no HTTP header can; its value is never shown.
+        MissingSecretError: the variable is unset or blank, or holds what no HTTP header can; its value is never shown, and neither
+            is a `variable` that is not spelled as one in capitals.
     """
+    named = f"the environment variable {variable}" if _CUSTOMARY_VARIABLE.fullmatch(variable) else "the environment variable named here"
     key = os.environ.get(variable, "").strip()
     if not key:
-        raise MissingSecretError(f"the environment variable {variable} is not set; it holds this endpoint's key.", field="key_env")
+        raise MissingSecretError(f"{named} is not set; it holds this endpoint's key.", field="key_env")
     if not (key.isascii() and key.isprintable()):
-        raise MissingSecretError(f"the environment variable {variable} holds characters that no key has.", field="key_env")
+        raise MissingSecretError(f"{named} holds characters that no key has.", field="key_env")
     return key
 
 

@@ -42,6 +42,13 @@ def test_a_key_that_no_header_can_hold_is_refused_without_being_shown(value: str
     assert "cret" not in str(caught.value)
 
 
+@pytest.mark.parametrize("pasted", ["sk-proj-abc", "AIzaSyabc", "sk_live_abc"])
+def test_a_key_in_the_place_of_its_variables_name_is_not_shown(pasted: str) -> None:
+    with pytest.raises(MissingSecretError, match="the environment variable named here is not set") as caught:
+        open_model_client(ModelEndpoint(provider="openai", key_env=pasted))
+    assert "abc" not in str(caught.value)
+
+
 def test_a_client_shows_where_it_asks_and_never_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEAM_KEY", "sk-hidden-1")
     client = open_model_client(ModelEndpoint(provider="openai-compatible", base_url="http://gpu-1:8000/v1/", key_env="TEAM_KEY"))
