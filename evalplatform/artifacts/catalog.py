@@ -25,7 +25,14 @@ from evalplatform.artifacts.records import (
     media_type_of,
 )
 from evalplatform.kernel.digests import bytes_digest, canonical_json
-from evalplatform.kernel.errors import InputError, ObjectExistsError, ObjectNotFoundError, StorageError, UnknownNameError
+from evalplatform.kernel.errors import (
+    DigestMismatchError,
+    InputError,
+    ObjectExistsError,
+    ObjectNotFoundError,
+    StorageError,
+    UnknownNameError,
+)
 from evalplatform.kernel.keys import checked_key
 from evalplatform.kernel.values import Value
 from evalplatform.ports.object_store import ObjectStore
@@ -121,7 +128,9 @@ class ArtifactCatalog:
             raise StorageError(f"{_pointer_key(artifact)} in {self._store.url} is no pointer: {error}") from error
         manifest = self.version(artifact, data_version)
         if manifest is None:
-            raise ObjectNotFoundError(f"{artifact.path} points at version {data_version}, which is gone from {self._store.url}.")
+            raise ObjectNotFoundError(
+                f"{artifact.path} points at version {data_version}, which is gone from {self._store.url}; materialize it again."
+            )
         return manifest
 
     def version(self, artifact: ArtifactId, data_version: str) -> ArtifactManifest | None:
@@ -155,7 +164,15 @@ class ArtifactCatalog:
             DigestMismatchError: the stored bytes are not those that were written.
             StorageUnavailableError: the store does not answer.
         """
-        return get_verified(self._store, file_key(manifest, file), manifest.files[file].digest)
+        try:
+            return get_verified(self._store, file_key(manifest, file), manifest.files[file].digest)
+        except (DigestMismatchError, ObjectNotFoundError) as error:
+            # A version is never overwritten, so one that is damaged would stay so; without it, its stage makes it again.
+            folder = _version_folder(manifest.artifact, manifest.data_version)
+            raise type(error)(
+                f"{str(error).rstrip('.')}. Remove {folder} from {self._store.url} and run the suite again: "
+                "what was asked is in the ledger, so nothing is paid again."
+            ) from error
 
     def download_link(self, manifest: ArtifactManifest, file: str, *, expires_seconds: int) -> str | None:
         """Return a link to a file that works for a while, or None where the store has none; UnknownNameError without such a file."""
