@@ -76,7 +76,6 @@ class OpenedProject:
         url = self.project.settings.database
         if url.startswith(SQLITE_PREFIX):
             path = self._rooted(url.removeprefix(SQLITE_PREFIX))
-            path.parent.mkdir(parents=True, exist_ok=True)
             url = f"{SQLITE_PREFIX}{path}"
         return open_ledger(url, project=self.project.settings.project)
 

@@ -21,12 +21,14 @@ def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the project is to stand; made if missing.")],
 ) -> int:
     """Start a project: a small evaluation that runs offline, to be changed into one's own."""
+    import shlex
+
     from evalplatform.cli.console import say
     from evalplatform.cli.starter import write_starter
 
     for path in write_starter(folder):
         typer.echo(str(path))
-    say(f"next: cd {folder} && evalplatform plan && evalplatform dev")
+    say(f"next: cd {shlex.quote(os.fspath(folder))} && evalplatform plan && evalplatform dev")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,7 @@ def test_a_plan_knows_what_is_finished_and_what_it_costs(command: Command, proje
         (("questions: questions.json", "questions: nowhere.json"), "nowhere.json: cannot be read"),
         (("skill:skills/use-kettle\n      - docs", "skill:skills/nowhere\n      - docs"), "nowhere"),
         (("baseline_arm: baseline", "baseline_arm: base"), "suites.kettle.baseline_arm: unknown arm 'base'"),
+        (("baseline_arm: baseline", "cluster_field: topic"), "suites.kettle.cluster_field: the question 'install' of"),
         ((HERE, "  here: {provider: offlin}"), "endpoints.here.provider: unknown model provider 'offlin'"),
         ((HERE, "  here: {provider: openai}"), "endpoints.here.key_env: the environment variable OPENAI_API_KEY is not set"),
         (
@@ -82,7 +84,7 @@ def test_init_writes_a_project_that_runs_and_says_what_next(command: Command, tm
     ran = command("init", "new folder/here")
     assert ran.code == 0
     assert "new folder/here/evalplatform.yaml" in ran.out.splitlines()
-    assert "next: cd" in ran.err
+    assert "next: cd 'new folder/here' && evalplatform plan" in ran.err
     assert (tmp_path / "new folder/here/.gitignore").read_text().startswith("#") or (tmp_path / "new folder/here/.gitignore").is_file()
     assert command("plan", "--project", "new folder/here").code == 0
 
@@ -114,6 +116,27 @@ def test_a_read_only_folder_is_said_to_be_one(command: Command, project: Path, t
     locked.mkdir(mode=0o500)
     assert "permission denied" in command("arms", "run", "--suite", "kettle", "--out-json", locked / "x.json").err
     assert "no project can stand here" in command("init", locked / "x").err
+
+
+def test_a_state_folder_that_cannot_be_made_is_named(command: Command, project: Path) -> None:
+    (project / ".evalplatform").write_text("in the way")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free_port = probe.getsockname()[1]
+    for arguments in (("plan",), ("dev", "--port", free_port)):
+        ran = command(*arguments)
+        assert (ran.code, ran.out) == (2, "")
+        assert str(project / ".evalplatform") in ran.err
+        assert "unforeseen" not in ran.err
+
+
+def test_a_database_file_that_is_none_is_named(command: Command, project: Path) -> None:
+    file = project / ".evalplatform/evalplatform.db"
+    file.parent.mkdir()
+    file.write_bytes(b"no database at all, only words " * 200)
+    ran = command("plan")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{file} refused: file is not a database" in ran.err
 
 
 def test_demo_in_a_file_is_refused(command: Command, tmp_path: Path) -> None:

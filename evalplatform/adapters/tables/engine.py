@@ -29,6 +29,7 @@ def database_engine(url: str) -> Engine:
     Raises:
         InputError: the text is no database URL, or names a database in memory, which a second connection could not see.
         UnknownNameError: another kind of database.
+        StorageUnavailableError: the folder of the SQLite file cannot be made.
     """
     try:
         parsed = make_url(url)
@@ -54,31 +55,33 @@ def write_transaction(engine: Engine) -> Iterator[Connection]:
         StorageUnavailableError: the database does not answer.
         StorageError: it refuses.
     """
-    with storage_failures(), engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
+    with storage_failures(engine), engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
         yield connection
 
 
 @contextmanager
 def read_transaction(engine: Engine) -> Iterator[Connection]:
     """Open a transaction that only reads; on SQLite it never waits for a writer. Raises as `write_transaction` does."""
-    with storage_failures(), engine.connect() as connection, connection.begin():
+    with storage_failures(engine), engine.connect() as connection, connection.begin():
         yield connection
 
 
 @contextmanager
-def storage_failures() -> Iterator[None]:
+def storage_failures(engine: Engine) -> Iterator[None]:
     """Turn the database's exceptions into StorageUnavailableError (it does not answer) or StorageError (it refuses).
 
-    The message is the driver's own: SQLAlchemy's would carry the statement's parameters, and so replies, into logs.
+    The message is the driver's own, after the file where it is SQLite: SQLAlchemy's would carry the statement's parameters, and so replies,
+    into logs.
     """
+    database = f"the database {engine.url.database}" if engine.dialect.name == "sqlite" else "the database"
     try:
         yield
     except (OperationalError, InterfaceError, PoolTimeoutError) as error:
-        raise StorageUnavailableError(f"the database does not answer: {_driver_message(error)}") from error
+        raise StorageUnavailableError(f"{database} does not answer: {_driver_message(error)}") from error
     except SQLAlchemyError as error:
         lost = isinstance(error, DBAPIError) and error.connection_invalidated
         failure = StorageUnavailableError if lost else StorageError
-        raise failure(f"the database refused: {_driver_message(error)}") from error
+        raise failure(f"{database} refused: {_driver_message(error)}") from error
 
 
 def _driver_message(error: SQLAlchemyError) -> str:
@@ -90,8 +93,12 @@ def _driver_message(error: SQLAlchemyError) -> str:
 def _sqlite_engine(url: URL) -> Engine:
     if url.database in (None, "", ":memory:"):
         raise InputError("a database in memory cannot hold finished calls: name a file, as in sqlite:///calls.db.", field="database")
-    Path(str(url.database)).expanduser().parent.mkdir(parents=True, exist_ok=True)
-    plain = url.set(drivername="sqlite+pysqlite", database=str(Path(str(url.database)).expanduser()))
+    file = Path(str(url.database)).expanduser()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageUnavailableError(f"the folder {file.parent} of the database cannot be made: {error.strerror or error}.") from error
+    plain = url.set(drivername="sqlite+pysqlite", database=str(file))
     engine = create_engine(plain, connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite_connection)
     event.listen(engine, "begin", _begin_sqlite)

@@ -46,9 +46,15 @@ def test_a_database_that_does_not_answer_is_unavailable_and_its_password_stays_o
     engine.dispose()
 
 
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageUnavailableError, match=r"folder .*/file/state of the database cannot be made"):
+        database_engine(f"sqlite:///{tmp_path}/file/state/calls.db")
+
+
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "calls.db").write_bytes(b"not a database, just some text that is long enough to be looked at" * 20)
     engine = database_engine(f"sqlite:///{tmp_path}/calls.db")
-    with pytest.raises(StorageError, match="not a database"), read_transaction(engine):
+    with pytest.raises(StorageError, match=r"calls\.db refused: file is not a database"), read_transaction(engine):
         pass
     engine.dispose()
