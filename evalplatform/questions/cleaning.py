@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 
 from pydantic import JsonValue
 
@@ -27,6 +28,11 @@ def is_nan(value: object) -> bool:
 def is_nan_text(value: object) -> bool:
     """Say whether the value is the text `nan` in any case: a missing cell of pandas that became text on its way here."""
     return isinstance(value, str) and value.strip().casefold() == "nan"
+
+
+def is_blank(text: str) -> bool:
+    """Say whether nothing of the text can be seen: white space, characters of no width (Unicode category Cf) and of control (Cc)."""
+    return all(char.isspace() or unicodedata.category(char) in ("Cf", "Cc") for char in text)
 
 
 def cleaned(value: object, *, path: str = "", depth: int = 0) -> JsonValue:

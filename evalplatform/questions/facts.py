@@ -1,14 +1,18 @@
 """Facts a good answer states or must not state: their two spellings in a record, and back."""
 
+import re
+import unicodedata
 from collections.abc import Sequence
 
 from pydantic import JsonValue
 
 from evalplatform.kernel.errors import nearest_name
+from evalplatform.questions.cleaning import is_blank
 from evalplatform.questions.raw import RawRecord
 from evalplatform.questions.records import Fact
 
 _CHECKS = {"must_include": "expected_facts", "must_not_include": "forbidden_facts"}
+_WORD_CHARACTER = re.compile(r"[^\W_]")
 
 
 def with_checks_as_facts(fields: dict[str, JsonValue], record: RawRecord) -> dict[str, JsonValue]:
@@ -40,7 +44,8 @@ def facts_from(value: JsonValue, record: RawRecord, *, field: str) -> tuple[Fact
     """Return the facts of a list whose items are a wording or `{"any_of": [wordings]}`.
 
     Raises:
-        QuestionSetError: another shape, no wording, or a blank one (it would be found in every answer).
+        QuestionSetError: another shape, no wording, or a blank one (it would be found in every answer); an expected fact
+            without a letter or digit.
     """
     if not isinstance(value, list):
         return ()
@@ -57,6 +62,9 @@ def _fact(item: JsonValue, record: RawRecord, *, field: str) -> Fact:
     if not isinstance(wordings, list) or not wordings or not all(isinstance(wording, str) for wording in wordings):
         raise record.refusal('must be a string or {"any_of": [strings]}.', field=field)
     texts = tuple(str(wording) for wording in wordings)
-    if not all(text.strip() for text in texts):
+    if any(is_blank(text) for text in texts):
         raise record.refusal("is blank; every answer would state it.", field=field)
+    wordless = next((text for text in texts if not _WORD_CHARACTER.search(unicodedata.normalize("NFKC", text))), None)
+    if wordless is not None and field.startswith("expected_facts"):  # to forbid a mark such as "!!!" is a rule that can be checked
+        raise record.refusal(f"{wordless!r} holds no letter and no digit, so stating it says nothing.", field=field)
     return Fact(any_of=texts)

@@ -6,6 +6,7 @@ from pydantic import JsonValue
 
 from evalplatform.kernel.errors import QuestionSetError, nearest_name
 from evalplatform.kernel.text import plural
+from evalplatform.questions.cleaning import is_blank
 from evalplatform.questions.csv_text import csv_records
 from evalplatform.questions.facts import facts_from, with_checks_as_facts
 from evalplatform.questions.form import questions_digest
@@ -128,7 +129,7 @@ def _check_types(record: RawRecord, fields: dict[str, JsonValue]) -> None:
     for key, value in fields.items():
         if key in TYPED_KEYS and not TYPED_KEYS[key].accepts(value):
             raise record.refusal(f"must be {TYPED_KEYS[key].words}, not {_shortened(value)}.", field=key)
-    if not str(fields["question"]).strip():
+    if is_blank(str(fields["question"])):
         raise record.refusal("is empty; there is nothing to ask.", field="question")
     level = fields.get("level")
     if isinstance(level, str) and level not in LEVELS:

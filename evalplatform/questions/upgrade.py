@@ -7,7 +7,7 @@ from functools import lru_cache
 from pydantic import JsonValue
 
 from evalplatform.kernel.text import plural
-from evalplatform.questions.cleaning import UncleanValueError, cleaned, is_nan, is_nan_text
+from evalplatform.questions.cleaning import UncleanValueError, cleaned, is_blank, is_nan, is_nan_text
 from evalplatform.questions.keys import TYPED_KEYS
 from evalplatform.questions.raw import RawRecord
 
@@ -65,21 +65,22 @@ def assigned_ids(records: list[RawRecord], fields: list[dict[str, JsonValue]], u
     A positional id depends on the file's order alone, so the same file always gives the same ids.
 
     Raises:
-        QuestionSetError: an id that is neither text nor an integer, or one used twice (1 and "1" are the same id).
+        QuestionSetError: an id that is neither text nor an integer, or one used twice (1 and "1" are the same id, and so are "a" and "a ").
     """
     own = [_own_id(record, values) for record, values in zip(records, fields, strict=True)]
     places: dict[str, RawRecord] = {}
     for record, own_id in zip(records, own, strict=True):
         if own_id is None:
             continue
-        if own_id in places:
-            first = places[own_id]
+        bare = own_id.strip()
+        if bare in places:
+            first = places[bare]
             raise record.refusal(
-                f"{own_id!r} is used twice: first on line {first.line} (question {first.position + 1}), "
-                f"again on line {record.line} (question {record.position + 1}).",
+                f"{own_id!r} is used twice{_spaced_note(own_id, own[first.position])}: first on line {first.line} "
+                f"(question {first.position + 1}), again on line {record.line} (question {record.position + 1}).",
                 field="id",
             )
-        places[own_id] = record
+        places[bare] = record
     ids: list[str] = []
     for record, own_id in zip(records, own, strict=True):
         if own_id is None:
@@ -90,6 +91,10 @@ def assigned_ids(records: list[RawRecord], fields: list[dict[str, JsonValue]], u
             upgrades.note("{n}: no 'id', so numbered by position as q0000 and up; a new order would give new ids", line=record.line)
         ids.append(own_id)
     return ids
+
+
+def _spaced_note(own_id: str, first_id: str | None) -> str:
+    return "" if own_id == first_id else f", as {first_id!r}, with other white space around it"
 
 
 @lru_cache(maxsize=1024)
@@ -107,7 +112,7 @@ def _own_id(record: RawRecord, fields: dict[str, JsonValue]) -> str | None:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise record.refusal(f"must be a string or an integer, not {value!r}.", field="id")
     text = str(value)
-    if not text.strip():
+    if is_blank(text):
         raise record.refusal("is only white space.", field="id")
     return text
 

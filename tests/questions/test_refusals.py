@@ -7,7 +7,7 @@ import pytest
 
 from evalplatform.kernel.errors import QuestionSetError
 from evalplatform.questions.read import read_question_set
-from tests.questions.files import refused
+from tests.questions.files import read, refused
 
 
 @pytest.mark.parametrize(
@@ -30,11 +30,29 @@ def test_a_number_and_its_text_are_one_id(tmp_path: Path) -> None:
     assert "'1' is used twice" in str(refused(tmp_path, [{"id": 1, "question": "a"}, {"id": "1", "question": "b"}]))
 
 
+def test_ids_that_differ_only_in_white_space_around_them_are_one_id(tmp_path: Path) -> None:
+    refusal = refused(tmp_path, '[{"id": "a", "question": "x"},\n {"id": " a\u00a0", "question": "y"}]')
+    assert (refusal.line, refusal.field) == (2, "id")
+    assert "is used twice, as 'a', with other white space around it: first on line 1" in str(refusal)
+
+
+def test_white_space_within_ids_and_around_a_single_one_is_kept(tmp_path: Path) -> None:
+    read_set = read(tmp_path, [{"id": " a b", "question": "x"}, {"id": "ab", "question": "y"}])
+    assert [question.id for question in read_set.questions] == [" a b", "ab"]
+
+
+def test_a_mark_may_be_forbidden_though_it_cannot_be_an_expected_fact(tmp_path: Path) -> None:
+    (question,) = read(tmp_path, [{"id": "a", "question": "x", "forbidden_facts": ["!!!"], "expected_facts": ["℃", "日本", "5"]}]).questions
+    assert question.forbidden_facts[0].label == "!!!"
+
+
 @pytest.mark.parametrize(
     ("record", "field", "rule"),
     [
         ({"id": "a", "question": " \n"}, "question", "is empty"),
         ({"id": "a", "question": ""}, "question", "is empty"),
+        ({"id": "a", "question": "\u200b\ufeff \u2060"}, "question", "is empty"),
+        ({"id": "\u200b", "question": "q"}, "id", "only white space"),
         ({"id": "a", "question": None}, "question", "null or NaN"),
         ({"id": "a", "question": float("nan")}, "question", "null or NaN"),
         ({"id": "a", "question": "nan"}, "question", "null or NaN"),
@@ -55,6 +73,8 @@ def test_a_number_and_its_text_are_one_id(tmp_path: Path) -> None:
         ({"id": "a", "question": "q", "ground_truth_chunk": 3}, "ground_truth_chunk", "must be a string"),
         ({"id": "a", "question": "q", "question_set_hash": 3}, "question_set_hash", "must be a string"),
         ({"id": "a", "question": "q", "expected_facts": [" "]}, "expected_facts[0]", "is blank"),
+        ({"id": "a", "question": "q", "expected_facts": ["x", "!!!"]}, "expected_facts[1]", "'!!!' holds no letter and no digit"),
+        ({"id": "a", "question": "q", "checks": {"must_include": [{"any_of": ["x", "_"]}]}}, "expected_facts[0]", "'_' holds no letter"),
         ({"id": "a", "question": "q", "expected_facts": ["x", {"any_of": []}]}, "expected_facts[1]", "any_of"),
         ({"id": "a", "question": "q", "forbidden_facts": [{"all_of": ["x"]}]}, "forbidden_facts[0]", "any_of"),
         ({"id": "a", "question": "q", "checks": {"must_include": "x"}}, "checks.must_include", "list of facts"),
