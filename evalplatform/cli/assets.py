@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from evalplatform.artifacts.records import ArtifactManifest
     from evalplatform.wiring import OpenedProject
 
+FORMATS = ("csv", "html", "json", "md", "parquet")
+
 app = typer.Typer(help="List and download stored artifacts.", no_args_is_help=True)
 
 SuiteOption = Annotated[str | None, typer.Option(help="Only this suite.")]
@@ -53,7 +55,7 @@ def download(
     asset: AssetOption = None,
     partition: PartitionOption = None,
     file: Annotated[str | None, typer.Option(help="Only the file of this name.")] = None,
-    format: Annotated[str | None, typer.Option(help="Only files that end so: json, md, html, csv, parquet.")] = None,  # noqa: A002
+    format: Annotated[str | None, typer.Option(help=f"Only files that end so: {', '.join(FORMATS)}.")] = None,  # noqa: A002
     version: Annotated[str | None, typer.Option(help="This data version instead of the current one.")] = None,
     out: Annotated[Path, typer.Option(help="Folder to write below.")] = Path("downloads"),
     project: ProjectOption = None,
@@ -66,11 +68,14 @@ def download(
     from evalplatform.cli.files import write_if_changed
     from evalplatform.wiring import OpenedProject
 
+    ending = None if format is None else format.lstrip(".")
+    if ending not in (None, *FORMATS):
+        raise UnknownNameError("format", ending, FORMATS, field="--format")
     written = []
     with OpenedProject(required_project(project)) as opened:
         for manifest in _versions(opened, suite, asset, partition, version):
             for name in sorted(manifest.files):
-                if file in (None, name) and (format is None or name.endswith(f".{format.lstrip('.')}")):
+                if file in (None, name) and (ending is None or name.endswith(f".{ending}")):
                     path = out / manifest.artifact.path / name
                     write_if_changed(path, opened.catalog.read(manifest, name))
                     written.append(str(path))

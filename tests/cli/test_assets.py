@@ -63,11 +63,19 @@ def test_a_name_that_nothing_stored_has_is_answered_with_the_nearest(
         assert said in ran.err
 
 
-def test_a_file_or_format_that_nothing_has_is_no(command: Command, stored: Path) -> None:
-    for flags in (("--file", "arms.jsn"), ("--format", "xlsx")):
+def test_a_file_that_nothing_has_is_no(command: Command, stored: Path) -> None:
+    for flags in (("--file", "arms.jsn"), ("--file", "report.md", "--format", "csv")):
         ran = command("assets", "download", *flags)
         assert (ran.code, ran.out) == (1, "")
         assert "no stored file fits" in ran.err
+
+
+def test_a_format_that_there_is_not_is_answered_with_those_there_are(command: Command, stored: Path) -> None:
+    ran = command("assets", "download", "--format", "pdf")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--format: unknown format 'pdf' (known: csv, html, json, md, parquet)." in ran.err
+    names = {name for artifact in json.loads(command("assets", "list", "--json").out) for name in artifact["files"]}
+    assert {name.rpartition(".")[2] for name in names} == {"csv", "html", "json", "md", "parquet"}
 
 
 def test_an_older_version_can_be_fetched_and_an_unknown_one_is_named(command: Command, stored: Path) -> None:
