@@ -5,9 +5,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from assets.partitions import cell_and_judge_of_key
 from sensors.partitions import partitions_sensor
 from tests.support.model_stub import running_stub
-from tests.support.starter_project import SOURCES, StarterProject, failure_of, materializations, value_of
+from tests.support.starter_project import SCORED, SOURCES, StarterProject, failure_of, materializations, value_of
 
 REMOTE = {"provider": "openai-compatible", "base_url": "http://127.0.0.1:9/v1"}
 RUBRIC_JUDGE = {"kind": "rubric", "model": "judge-large", "endpoint": "remote"}
@@ -80,6 +81,30 @@ def test_a_retired_judge_fails_with_a_sentence(starter: StarterProject) -> None:
     starter.edit({"endpoints.remote": REMOTE, "judges.facts": RUBRIC_JUDGE})
     result = starter.materialize(["judged_scores"], old, raise_on_error=False)
     assert failure_of(result).startswith(f"No judge of the project file has the key {old.keys_by_dimension['judge']!r} any more")
+
+
+def test_a_launch_that_gives_cell_and_judge_as_plain_text_is_served_and_another_text_is_answered_with_the_form(
+    starter: StarterProject,
+) -> None:
+    key = starter.score_key.keys_by_dimension
+    with starter.opened() as opened:
+        suite = opened.suite_context("kettle")
+        cell, judge = cell_and_judge_of_key(suite, f"{key['cell']}|{key['judge']}")
+        assert (cell.key, judge.key) == (key["cell"], key["judge"])
+        for text in (key["cell"], f"{key['cell']}|", ""):
+            with pytest.raises(dg.Failure) as failure:
+                cell_and_judge_of_key(suite, text)
+            assert "this asset's keys are CELL|JUDGE." in (failure.value.description or "")
+        with pytest.raises(dg.Failure, match=r"No cell of the project file has the key 'gone-123456'"):
+            cell_and_judge_of_key(suite, f"gone-123456|{key['judge']}")
+
+
+def test_scores_are_made_for_a_plain_text_key(starter: StarterProject) -> None:
+    key = starter.score_key.keys_by_dimension
+    starter.materialize(SOURCES)
+    starter.materialize(["arm_answers"], starter.cell_key)
+    made = materializations(starter.materialize(SCORED, f"{key['cell']}|{key['judge']}"))
+    assert set(made) == set(SCORED)
 
 
 def test_a_new_judge_asks_its_own_model_and_no_answer(starter: StarterProject) -> None:
