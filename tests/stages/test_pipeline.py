@@ -3,6 +3,8 @@
 import asyncio
 import io
 import json
+import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalplatform.answering.trace import rebuilt_request
+from evalplatform.artifacts.catalog import file_key
 from evalplatform.comparisons.arm_summary import summarise_arms
-from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.errors import DigestMismatchError, InputError, ObjectNotFoundError
 from evalplatform.project.load import load_project
 from evalplatform.stages import arm_answers, arm_summary, arms_report, corpus, judged_scores, question_set
 from evalplatform.stages.context import SuiteContext
@@ -74,6 +77,46 @@ def test_a_new_judge_asks_no_answer_again(tmp_path: Path) -> None:
         assert {body["model"] for body in stub.bodies()[answers:]} == {"grader"}
         assert score_facts(run.stages[3].manifest).answer_calls == 0
         assert run.stages[2].unchanged
+
+
+def test_a_cluster_field_that_questions_lack_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    with running_stub() as stub:
+        file = edited(at_stub(starter(tmp_path), stub.url), ("baseline_arm: baseline", "cluster_field: expected_fact"))
+        with pytest.raises(InputError, match=r"cluster_field: the question 'install' .* has no 'expected_fact' .*'expected_facts'\?"):
+            ran(file)
+        with suite(file) as context, pytest.raises(InputError, match="cluster_field"):
+            asyncio.run(plan_suite(context))
+        assert stub.requests == 0
+
+
+@pytest.mark.parametrize("damage", ["changed", "gone"])
+@pytest.mark.parametrize("asset", ["question_set", "corpus", "arm_answers", "judged_scores", "arm_summary"])
+def test_a_damaged_version_is_healed_as_its_error_says_and_nothing_is_paid_again(tmp_path: Path, asset: str, damage: str) -> None:
+    with running_stub() as stub:
+        file = at_stub(starter(tmp_path), stub.url)
+        ran(file)
+        asked = stub.requests
+        with suite(file) as context:
+            (artifact,) = context.catalog.list(suite="kettle", asset=asset)
+            manifest = context.catalog.current(artifact)
+            assert manifest is not None
+            name = min(manifest.files)
+            stored = tmp_path / ".evalplatform/store" / file_key(manifest, name)
+            stored.unlink() if damage == "gone" else stored.write_bytes(b"damaged")
+            with pytest.raises((DigestMismatchError, ObjectNotFoundError)) as failure:
+                context.catalog.read(manifest, name)
+        said = re.search(r"Remove (artifacts/\S+/) from (file://\S+) and run the suite again", str(failure.value))
+        assert said is not None
+        shutil.rmtree(Path(said[2].removeprefix("file://")) / said[1])
+        run = ran(file)
+        assert run.counts.paid == 0
+        assert stub.requests == asked
+        with suite(file) as context:
+            healed = context.catalog.current(artifact)
+            assert healed is not None
+            assert healed.data_version == manifest.data_version
+            for name in healed.files:
+                context.catalog.read(healed, name)
 
 
 def test_another_seed_keeps_the_cell_and_asks_for_other_samples(tmp_path: Path) -> None:
