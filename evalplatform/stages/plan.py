@@ -22,6 +22,7 @@ from evalplatform.questions.records import Question
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.corpus import open_treatments
 from evalplatform.stages.judged_scores import judge_task
+from evalplatform.stages.question_clusters import suite_clusters
 
 
 class PlannedCalls(Value):
@@ -68,6 +69,7 @@ async def plan_suite(context: SuiteContext) -> SuitePlan:
         RetrievalError: a document source does not answer.
     """
     questions = read_question_set(context.project.root / context.suite.questions)
+    suite_clusters(context, questions)
     answers: list[PlannedCalls] = []
     judgements: list[PlannedCalls] = []
     judges = context.project.judges_of(context.suite_id)

@@ -4,6 +4,7 @@ from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.questions.read import read_question_set
 from evalplatform.questions.records import QuestionSet
 from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.question_clusters import suite_clusters
 
 ASSET = "question_set"
 CODE_VERSION = "1"
@@ -15,8 +16,10 @@ def materialize_question_set(context: SuiteContext) -> StageResult:
 
     Raises:
         QuestionSetError: the file cannot be used; file, line and rule are named.
+        InputError: a question lacks the suite's `cluster_field`.
     """
     questions = read_question_set(context.project.root / context.suite.questions)
+    suite_clusters(context, questions)  # every question has the field to cluster by, or nothing is asked
     key = StageKey(context.artifact(ASSET), inputs={"questions": questions.digest}, code_version=CODE_VERSION)
     if (known := unchanged_result(context, key)) is not None:
         return known
