@@ -18,6 +18,11 @@ class CombinedTreatment:
         self._parts = tuple(parts)
         self.name = "+".join(part.name for part in self._parts)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of every part, in their order."""
+        return tuple(warning for part in self._parts for warning in part.warnings)
+
     async def open(self) -> dict[str, str]:
         """Open every part and return their digests, each under its part's place and name."""
         digests = {}

@@ -24,6 +24,13 @@ class Payload(Value):
     truncated: bool
 
     @property
+    def cut_words(self) -> str | None:
+        """What was cut, such as `holds 13,000 characters, of which the first 12,000 are sent`; None where nothing was."""
+        if not self.truncated:
+            return None
+        return f"holds {self.source_chars:,} characters, of which the first {PAYLOAD_CAP_CHARS:,} are sent"
+
+    @property
     def digest(self) -> str:
         """The digest of the text that is sent."""
         return text_digest(self.text)

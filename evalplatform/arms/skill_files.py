@@ -4,7 +4,7 @@ from pathlib import Path, PurePosixPath
 
 from evalplatform.arms.front_matter import split_front_matter
 from evalplatform.arms.payload import Payload, capped_payload
-from evalplatform.arms.treatment_files import existing_path, read_text, text_field, unreadable_front_matter
+from evalplatform.arms.treatment_files import checked_name, existing_path, read_text, text_field, unreadable_front_matter
 from evalplatform.kernel.errors import TreatmentFileError
 from evalplatform.kernel.values import Value
 from evalplatform.retrieval.files import files_below, nearest_existing
@@ -46,19 +46,26 @@ class Skill(Value):
 def load_skill(path: str, *, base_folder: Path) -> Skill:
     """Return the skill at a SKILL.md or at the folder that holds one. A skill without front matter, or with an empty body, loads.
 
+    Not both, though: where there is no name, no description and no body, an arm would send the folder's name alone.
+
     Raises:
-        TreatmentFileError: nothing is there, there is no SKILL.md, it is not UTF-8, or its front matter is broken, unclosed or no mapping.
-            Unlike a profile's, broken front matter is refused: a skill that silently lost its name and description is another treatment.
+        TreatmentFileError: nothing is there, there is no SKILL.md, it is not UTF-8, it says nothing at all, its name cannot be an arm's, or
+            its front matter is broken, unclosed or no mapping. Unlike a profile's, broken front matter is refused: a skill that silently
+            lost its name and description is another treatment.
     """
     entry, shown_as = _find_entry(path, base_folder=base_folder)
     front_matter = split_front_matter(read_text(entry, shown_as=shown_as))
     if front_matter.problem is not None:
         raise unreadable_front_matter(front_matter.problem, shown_as=shown_as)
     folder = entry.parent
+    name, description = (text_field(front_matter, key, shown_as=shown_as) for key in ("name", "description"))
+    body = capped_payload(front_matter.body)
+    if not (name or description or body.text):
+        raise TreatmentFileError("has no name, no description and no text, so this skill would send nothing.", file=shown_as)
     return Skill(
-        name=text_field(front_matter, "name", shown_as=shown_as) or folder.resolve().name,
-        description=text_field(front_matter, "description", shown_as=shown_as),
-        body=capped_payload(front_matter.body),
+        name=checked_name(name or folder.resolve().name, shown_as=shown_as, field="name"),
+        description=description,
+        body=body,
         resources=tuple(relative for relative, _ in files_below(folder) if relative != SKILL_FILE),
         path=shown_as,
         folder=folder,

@@ -7,7 +7,7 @@ description. The two are listed side by side and never merged, because a skill c
 """
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +20,7 @@ NAME_LIMIT_CHARS = 64
 DESCRIPTION_LIMIT_CHARS = 1_024
 COMPATIBILITY_LIMIT_CHARS = 500
 KNOWN_FIELDS = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
+FRONT_MATTER_MISSING = "front-matter-missing"
 
 RuleSet = Literal["agent-skills", "quick-validate", "loading"]
 
@@ -50,6 +51,19 @@ def lint_skill(path: Path) -> tuple[SkillFinding, ...]:
     return tuple(findings)
 
 
+def worded_findings(findings: Sequence[SkillFinding]) -> tuple[str, ...]:
+    """Return findings as sentences; rule sets that say the same of a rule share one.
+
+    Of a file without front matter that fact alone is said: every finding about a field follows from it.
+    """
+    if any(finding.rule == FRONT_MATTER_MISSING for finding in findings):
+        findings = [finding for finding in findings if finding.rule_set == "loading"]
+    rule_sets: dict[tuple[str, str], list[str]] = {}
+    for finding in findings:
+        rule_sets.setdefault((finding.rule, finding.message), []).append(finding.rule_set)
+    return tuple(f"{rule} ({', '.join(of)}): {message}" for (rule, message), of in rule_sets.items())
+
+
 def _loading(front_matter: FrontMatter) -> Iterator[SkillFinding]:
     if front_matter.problem is not None:
         problem = front_matter.problem
@@ -57,7 +71,7 @@ def _loading(front_matter: FrontMatter) -> Iterator[SkillFinding]:
     if front_matter.had_byte_order_mark:
         yield _loading_finding("byte-order-mark", "warning", "the file begins with a byte order mark; it is dropped.")
     if not front_matter.present:
-        yield _loading_finding("front-matter-missing", "warning", "the folder's name is used, and there is no description.")
+        yield _loading_finding(FRONT_MATTER_MISSING, "warning", "the folder's name is used, and there is no description.")
     if front_matter.problem is None and not front_matter.body.strip():
         yield _loading_finding("body-empty", "warning", "only the name and description would reach the model.")
 

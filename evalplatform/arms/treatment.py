@@ -37,6 +37,11 @@ class Treatment(Protocol):
         """The arm name that the spec gives, such as `skill:demo`."""
         ...
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was found in its files that is no reason to refuse them, one sentence each, with the file's name."""
+        ...
+
     async def open(self) -> dict[str, str]:
         """Make ready, once, and return the named digests of all that this treatment can inject; they go into the data version.
 

@@ -1,10 +1,14 @@
 """Finding and reading the files that treatments are made of, with errors that name the file as the user wrote it."""
 
+import unicodedata
 from pathlib import Path
 
 from evalplatform.arms.front_matter import FrontMatter, FrontMatterProblem
 from evalplatform.kernel.errors import TreatmentFileError
 from evalplatform.retrieval.files import nearest_existing
+
+NAME_SEPARATORS = frozenset("|,")
+UNPRINTED_CATEGORIES = frozenset({"Cc", "Zl", "Zp"})  # controls (line breaks among them), line and paragraph separators
 
 
 def existing_path(path: str, *, base_folder: Path) -> Path:
@@ -50,6 +54,20 @@ def text_field(front_matter: FrontMatter, key: str, *, shown_as: str) -> str | N
     if not isinstance(value, str):
         raise TreatmentFileError(f"must be text, not {value!r}; quote it.", file=shown_as, field=key)
     return value.strip() or None
+
+
+def checked_name(name: str, *, shown_as: str, field: str) -> str:
+    """Return a name that an arm is called by, if it fits on one line of a report and into a list of arms.
+
+    Raises:
+        TreatmentFileError: it holds `|`, `,`, a line break or a control character.
+    """
+    for character in name:
+        if character in NAME_SEPARATORS or unicodedata.category(character) in UNPRINTED_CATEGORIES:
+            found = f"the name {name!r} holds {character!r}; an arm is called by it in lists and tables,"
+            rule = "so it may hold no '|', no ',', no line break and no control character."
+            raise TreatmentFileError(f"{found} {rule}", file=shown_as, field=field)
+    return name
 
 
 def unreadable_front_matter(problem: FrontMatterProblem, *, shown_as: str) -> TreatmentFileError:

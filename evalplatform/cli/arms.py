@@ -143,8 +143,11 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
     """Print what was done and return the exit code."""
     from evalplatform.cli.console import say
     from evalplatform.cli.results import counts_words, result_lines
+    from evalplatform.reports.visible import one_line
     from evalplatform.stages.facts import report_facts
 
+    for warning in done.warnings:
+        say(f"warning: {one_line(warning)}")
     facts = report_facts(done.report)
     counts = done.counts
     if as_json:
@@ -161,6 +164,9 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
             "coverage_rate": facts.coverage_rate,
             "retrieval": facts.retrieval,
             "truncated": done.truncated_message,
+            "warnings": list(done.warnings),
+            "failed_answers": done.failed_answers.model_dump(),
+            "failed_scores": done.failed_scores.model_dump(),
             "files": [os.fspath(path) for path in written],
         }
         typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
@@ -175,12 +181,16 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
 
 def _exit_code(done: "CellRun", facts: "ReportFacts") -> int:
     from evalplatform.cli.console import say
+    from evalplatform.cli.results import failure_lines
 
     if done.truncated_message is not None:
         say(f"error: the run is truncated. {done.truncated_message}")
-        return 2
-    if not facts.complete:
-        say("error: some answers or judgements failed; the report counts them. A rerun asks only those.")
+    failures = failure_lines(done)
+    for line in failures:
+        say(f"error: {line}")
+    if failures:
+        say("Once that is mended, a rerun asks only those." if done.truncated_message is None else "A rerun asks only what is missing.")
+    if done.truncated_message is not None or not facts.complete:
         return 2
     if facts.coverage_rate is not None and facts.coverage_rate < LEAST_COVERAGE_RATE:
         say(f"error: {facts.coverage_rate:.1%} of the questions were scored in both arms of a comparison; 95% are needed.")

@@ -4,7 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from evalplatform.calls.counts import CallCounts
 from evalplatform.kernel.text import plural
+from evalplatform.reports import words
 from evalplatform.reports.arms_view import ResultRow
+from evalplatform.reports.visible import one_line
+from evalplatform.stages.pipeline import CellRun
 from evalplatform.stages.plan import SuitePlan
 
 COLUMNS = (
@@ -52,12 +55,18 @@ def counts_words(counts: CallCounts) -> str:
     return ", ".join(parts)
 
 
+def failure_lines(done: CellRun) -> list[str]:
+    """Return what failed of a run, a line for answers and one for scores, each with counts by reason and one reason in full."""
+    failed = (("answer", done.failed_answers), ("score", done.failed_scores))
+    return [one_line(words.failures(noun, failures)) for noun, failures in failed if failures.counts]
+
+
 def plan_lines(plan: SuitePlan) -> Iterator[str]:
     """Yield a plan as lines: what each cell and judge would ask, what is finished, tokens, price."""
     questions = plural(plan.questions, "question")
     yield f"suite {plan.suite}: {questions}, {plural(len(plan.arms), 'arm')} ({', '.join(plan.arms)}), {plural(plan.draws, 'draw')}"
     for warning in plan.warnings:
-        yield f"  warning: {warning}"
+        yield f"  warning: {one_line(warning)}"
     for title, stage in (("answers", plan.answers), ("scores", plan.judgements)):
         for planned in stage:
             left = planned.calls - planned.finished

@@ -117,10 +117,11 @@ def _per_arm(facts: RunFacts, summary: ArmSummary, rows: RunRows) -> list[Notice
         )
         found.append(Notice(level="caution", text=text))
     for arm in facts.arms:
-        for state, what in (("failed", "failed"), ("no_answer", "ended without an answer")):
-            if reasons := rows.states(arm, state):
-                text = f"{arm}: {plural(reasons.total(), 'answer')} {what} ({words.tally(reasons)}). Unscored, never counted as 0 points."
-                found.append(Notice(level="caution", text=text))
+        if (failed := rows.failed_answers(arm)).counts:
+            found.append(Notice(level="caution", text=f"{arm}: {_unscored(words.failures('answer', failed))}"))
+        if reasons := rows.states(arm, "no_answer"):
+            text = f"{plural(reasons.total(), 'answer')} ended without an answer ({words.tally(reasons)})"
+            found.append(Notice(level="caution", text=f"{arm}: {_unscored(text)}"))
         for what, number in rows.cut(arm).items():
             text = f"{arm}: {plural(number, 'answer')} got a {what} that was cut at its limit; the model was not sent all of it."
             found.append(Notice(level="caution", text=text))
@@ -128,7 +129,13 @@ def _per_arm(facts: RunFacts, summary: ArmSummary, rows: RunRows) -> list[Notice
         if delta is not None and facts.judge is not None and delta.pairs < PAIRS_FOR_A_TEST:
             text = f"{arm}: {plural(delta.pairs, 'pair')} with {facts.baseline_arm}; a test needs {PAIRS_FOR_A_TEST}."
             found.append(Notice(level="caution", text=text))
+    if (failed := rows.failed_scores()).counts:
+        found.append(Notice(level="caution", text=_unscored(words.failures("score", failed))))
     return found + _judge_notes(rows)
+
+
+def _unscored(what: str) -> str:
+    return f"{what}{'' if what.endswith(('.', '…')) else '.'} Unscored, never counted as 0 points."
 
 
 def _judge_notes(rows: RunRows) -> list[Notice]:

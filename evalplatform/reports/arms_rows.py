@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from evalplatform.answering.records import ArmAnswer, CallTiming
+from evalplatform.calls.failures import Failures, failures_of
 from evalplatform.comparisons.question_scores import NOT_JUDGED
 from evalplatform.comparisons.records import JudgedScore
 from evalplatform.judging.records import Judgement
+from evalplatform.judging.run import JUDGE_FAILED
 
 Place = tuple[str, str, int]
 
@@ -35,6 +37,16 @@ class RunRows:
         """Return how many of an arm's answers are in a state, by reason."""
         rows = (row for row in self.answers.values() if row.arm == arm and row.state == state)
         return Counter((row.reason or "no reason given").split(": ", 1)[0] for row in rows)
+
+    def failed_answers(self, arm: str) -> Failures:
+        """Return why an arm's answers failed, those that were never asked for included."""
+        rows = (row for row in self.answers.values() if row.arm == arm and row.state == "failed")
+        return failures_of(row.reason or "no reason given" for row in rows)
+
+    def failed_scores(self) -> Failures:
+        """Return why judge calls failed, in all arms."""
+        reasons = (row.reason or "" for row in self.judgements.values())
+        return failures_of(reason for reason in reasons if reason.startswith(JUDGE_FAILED))
 
     def cut(self, arm: str) -> Counter[str]:
         """Return how many of an arm's answers got a treatment that was cut, by what was cut; parts of a combined arm count too."""

@@ -35,7 +35,7 @@ class RunFacts(Value):
 
     `library_name` is the product; `arm_specs` maps arm names to specs as written; `input_digests` are the named digests of all that
     decided the answers; `truncated_reason` says why not every question was asked (budget_exhausted, circuit_open, deferred), or None.
-    `warnings` are sentences to show at the top of every report.
+    `warnings` are sentences about the arms' files; like the question set's own, they are shown at the top of every report.
     """
 
     project: str

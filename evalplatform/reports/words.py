@@ -6,6 +6,8 @@ A missing number is `—`. A p-value below 1e-4 is `<0.0001`. Signs are plain `+
 import math
 from collections.abc import Mapping
 
+from evalplatform.calls.failures import Failures
+from evalplatform.kernel.text import plural
 from evalplatform.ports.model_client import Sampling
 
 MISSING = "—"
@@ -109,6 +111,15 @@ def tally(counts: Mapping[str, int]) -> str:
     """Return counts by name, largest first: `malformed_reply 3, out_of_range 1`; `none` when there are none."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{name} {number:,}" for name, number in ordered if number) or "none"
+
+
+def failures(noun: str, found: Failures) -> str:
+    """Return failures as words: `3 answers failed (generation_failed: auth 3), such as: generation_failed: auth: HTTP 401, ...`.
+
+    There is no such reason where it would say no more than the counts.
+    """
+    text = f"{plural(sum(found.counts.values()), noun)} failed ({tally(found.counts)})"
+    return text if found.first is None or found.first in found.counts else f"{text}, such as: {found.first}"
 
 
 def listed(names: list[str]) -> str:

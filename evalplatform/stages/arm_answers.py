@@ -5,9 +5,10 @@ from collections.abc import Awaitable, Callable
 
 from evalplatform.answering.prompts import ANSWER_PROMPT_DIGEST
 from evalplatform.answering.records import ArmAnswer, CallTiming
-from evalplatform.answering.run import AnswerPlan, AnswerSheet, answer_cell
+from evalplatform.answering.run import NOT_ASKED, AnswerPlan, AnswerSheet, answer_cell
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.counts import CallCounts
+from evalplatform.calls.failures import failures_of
 from evalplatform.calls.progress import ProgressMeter
 from evalplatform.kernel.digests import bytes_digest, json_digest
 from evalplatform.kernel.errors import InputError
@@ -15,7 +16,7 @@ from evalplatform.project.cells import Cell
 from evalplatform.questions.records import QuestionSet
 from evalplatform.retrieval.rerank import RERANKER
 from evalplatform.stages import corpus, question_set
-from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.context import WARNINGS_INPUT, StageKey, StageResult, SuiteContext, stored_result, unchanged_result
 from evalplatform.stages.corpus import OpenTreatments, corpus_inputs, open_treatments
 from evalplatform.stages.facts import AnswerFacts, as_facts
 from evalplatform.stages.tables import ANSWERS, TIMINGS, read_texts, texts_table
@@ -108,7 +109,8 @@ def _inputs(context: SuiteContext, cell: Cell, questions: QuestionSet, opened: O
 
 
 def _refuse_changed_corpus(manifest: ArtifactManifest, opened: OpenTreatments) -> None:
-    if dict(manifest.inputs) != corpus_inputs(opened.arms, opened.digests):
+    made_from = {name: digest for name, digest in manifest.inputs.items() if name != WARNINGS_INPUT}
+    if made_from != corpus_inputs(opened.arms, opened.digests):
         raise InputError(
             "the arms or their documents have changed since `corpus` was materialized; materialize `corpus` again, then `arm_answers`."
         )
@@ -125,6 +127,9 @@ def _stored(
 ) -> StageResult:
     answers = ANSWERS.write(sheet.answers)
     files = {ANSWERS_FILE: answers, TIMINGS_FILE: TIMINGS.write(sheet.timings), TEXTS_FILE: texts_table(sheet.texts)}
+    failures = failures_of(
+        answer.reason or "" for answer in sheet.answers if answer.state == "failed" and not (answer.reason or "").startswith(NOT_ASKED)
+    )
     facts = AnswerFacts(
         arms=opened.arms,
         cell=cell,
@@ -132,6 +137,8 @@ def _stored(
         states=dict(Counter(answer.state for answer in sheet.answers)),
         calls=counts,
         price_table=price_table,
+        failures=failures.counts,
+        first_failure=failures.first,
         complete=sheet.is_complete,
         truncated_reason=None if sheet.stopped is None else sheet.stopped.reason,
         truncated_message=None if sheet.stopped is None else str(sheet.stopped),

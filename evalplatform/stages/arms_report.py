@@ -27,7 +27,7 @@ from evalplatform.stages.context import StageKey, StageResult, SuiteContext, ref
 from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts
 
 ASSET = "arms_report"
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 MARKDOWN_FILE = "report.md"
 HTML_FILE = "report.html"
 CSV_FILE = "scores.csv"
@@ -165,8 +165,14 @@ def _facts(context: SuiteContext, cell: Cell, judge: JudgeCell | None, read: _Re
         answer_calls=answered.calls,
         judge_calls=CallCounts() if read.scores is None else score_facts(read.scores).calls,
         truncated_reason=_truncated_reason(read),
-        warnings=questions.warnings,
+        warnings=_warnings(read.corpus),
     )
+
+
+def _warnings(corpus_read: ArtifactManifest) -> tuple[str, ...]:
+    """Return what was found in the arms' files; a corpus stored by an earlier version does not say."""
+    found = corpus_read.facts.get("warnings")
+    return tuple(str(warning) for warning in found) if isinstance(found, list) else ()
 
 
 def _judge_facts(judge: JudgeCell) -> JudgeFacts:

@@ -1,6 +1,6 @@
 """What every stage is given: the project, the suite, and the ports that wiring opened."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
@@ -10,12 +10,14 @@ from evalplatform.artifacts.catalog import ArtifactCatalog
 from evalplatform.artifacts.records import UNPARTITIONED, ArtifactId, ArtifactManifest, UpstreamVersion
 from evalplatform.calls.desk import CallDesk
 from evalplatform.calls.progress import OnProgress
-from evalplatform.kernel.digests import data_version
+from evalplatform.kernel.digests import data_version, json_digest
 from evalplatform.kernel.errors import InputError, ObjectNotFoundError
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.documents import DocumentSource
 from evalplatform.project.load import Project
 from evalplatform.project.schema import SuiteSettings
+
+WARNINGS_INPUT = "warnings"
 
 OpenDesk = Callable[[str], AbstractAsyncContextManager[CallDesk]]
 
@@ -106,6 +108,14 @@ class StageKey:
     def incomplete_version(self, content_digest: str) -> str:
         """The version of a result that a rerun would add to: never the one that a rerun looks for."""
         return data_version({**self.inputs, "incomplete": content_digest}, schema_version=f"{self.artifact.asset}.v{self.code_version}")
+
+
+def warning_inputs(warnings: Sequence[str]) -> dict[str, str]:
+    """Return what warnings add to a version's inputs: their digest, or nothing where there are none.
+
+    They are not content, and no answer depends on them; but what is mended without changing content must not go on being warned of.
+    """
+    return {WARNINGS_INPUT: json_digest(list(warnings))} if warnings else {}
 
 
 def unchanged_result(context: SuiteContext, key: StageKey) -> StageResult | None:

@@ -6,12 +6,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import orjson
+from pydantic import JsonValue
 
 from evalplatform.arms.build import ArmBuildContext, build_treatments
 from evalplatform.arms.grammar import ArmRequest
 from evalplatform.arms.treatment import Arm, Treatment
 from evalplatform.kernel.errors import UnknownNameError
-from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result, warning_inputs
 
 ASSET = "corpus"
 CODE_VERSION = "1"
@@ -20,11 +21,15 @@ FILE = "treatments.json"
 
 @dataclass(frozen=True)
 class OpenTreatments:
-    """The suite's arms, opened. `digests` maps `<arm>/<input>` to the digest of what the arm can inject."""
+    """The suite's arms, opened. `digests` maps `<arm>/<input>` to the digest of what the arm can inject.
+
+    `warnings` are sentences about their files, each once, also where several arms are made of one file.
+    """
 
     arms: tuple[Arm, ...]
     treatments: Sequence[tuple[str, Treatment]]
     digests: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
 
 
 @asynccontextmanager
@@ -44,7 +49,10 @@ async def open_treatments(context: SuiteContext) -> AsyncIterator[OpenTreatments
             for name, digest in (await treatment.open()).items():
                 digests[f"{arm.name}/{name}"] = digest
         yield OpenTreatments(
-            arms=tuple(arm for arm, _ in built), treatments=[(arm.name, treatment) for arm, treatment in built], digests=digests
+            arms=tuple(arm for arm, _ in built),
+            treatments=[(arm.name, treatment) for arm, treatment in built],
+            digests=digests,
+            warnings=tuple(dict.fromkeys(warning for _, treatment in built for warning in treatment.warnings)),
         )
 
 
@@ -79,16 +87,18 @@ def build_suite_treatments(context: SuiteContext) -> list[tuple[Arm, Treatment]]
 def materialize_corpus(context: SuiteContext) -> StageResult:
     """Open every treatment and store the digests of what it can inject; they are part of every answer's data version."""
 
-    async def digests() -> tuple[tuple[Arm, ...], Mapping[str, str]]:
+    async def looked_through() -> OpenTreatments:
         async with open_treatments(context) as opened:
-            return opened.arms, opened.digests
+            return opened
 
-    arms, found = asyncio.run(digests())
-    key = StageKey(context.artifact(ASSET), inputs=corpus_inputs(arms, found), code_version=CODE_VERSION)
+    opened = asyncio.run(looked_through())
+    arms, found = opened.arms, opened.digests
+    inputs = {**corpus_inputs(arms, found), **warning_inputs(opened.warnings)}
+    key = StageKey(context.artifact(ASSET), inputs=inputs, code_version=CODE_VERSION)
     if (known := unchanged_result(context, key)) is not None:
         return known
     described = {arm.name: {"spec": arm.spec, "digests": _of_arm(found, arm.name)} for arm in arms}
-    facts = {"arms": len(arms), "inputs": len(found)}
+    facts: dict[str, JsonValue] = {"arms": len(arms), "inputs": len(found), "warnings": list(opened.warnings)}
     return stored_result(context, key, files={FILE: orjson.dumps(described, option=orjson.OPT_INDENT_2)}, facts=facts)
 
 

@@ -13,7 +13,8 @@ from evalplatform.reports.arms_view import ResultRow
 class AnswerFacts(Value):
     """Of `arm_answers`: who answered which arms, how the rows ended, and what the calls cost.
 
-    `complete` is false when a rerun would ask something again; `truncated_reason` and its sentence say why the run was stopped.
+    `failures` counts the rows that were asked and failed by the stable part of their reason, `first_failure` is a whole one (300 characters
+    at most). `complete` is false when a rerun would ask something again; `truncated_reason` and its sentence say why the run was stopped.
     """
 
     arms: tuple[Arm, ...]
@@ -22,13 +23,18 @@ class AnswerFacts(Value):
     states: dict[str, int]
     calls: CallCounts
     price_table: str
+    failures: dict[str, int] = Field(default_factory=dict)
+    first_failure: str | None = None
     complete: bool
     truncated_reason: str | None = None
     truncated_message: str | None = None
 
 
 class ScoreFacts(Value):
-    """Of `judged_scores`: who judged, what was scored and why not, what the calls cost. `answer_calls` is 0: a judge asks no answer."""
+    """Of `judged_scores`: who judged, what was scored and why not, what the calls cost. `answer_calls` is 0: a judge asks no answer.
+
+    `failures` and `first_failure` are of judge calls that failed, as in `AnswerFacts`.
+    """
 
     judge: JudgeCell
     rows: int
@@ -37,6 +43,8 @@ class ScoreFacts(Value):
     redrawn: int = 0
     calls: CallCounts
     answer_calls: int = 0
+    failures: dict[str, int] = Field(default_factory=dict)
+    first_failure: str | None = None
     complete: bool
     truncated_reason: str | None = None
     truncated_message: str | None = None

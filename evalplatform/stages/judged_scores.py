@@ -7,12 +7,13 @@ from evalplatform.answering.records import ArmAnswer
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.counts import CallCounts
 from evalplatform.calls.desk import CallDesk
+from evalplatform.calls.failures import failures_of
 from evalplatform.calls.progress import ProgressMeter
 from evalplatform.comparisons.records import JudgedScore
 from evalplatform.judging.judge import judge_kinds
 from evalplatform.judging.probe import probe_pinned_judge
 from evalplatform.judging.records import JudgeTask
-from evalplatform.judging.run import JudgedTasks, judge_all
+from evalplatform.judging.run import JUDGE_FAILED, JudgedTasks, judge_all
 from evalplatform.kernel.digests import bytes_digest
 from evalplatform.kernel.errors import InputError
 from evalplatform.project.cells import Cell, JudgeCell
@@ -147,6 +148,8 @@ def _stored(
 ) -> StageResult:
     content = SCORES.write(scores)
     scored = sum(score.judgement.points is not None for score in scores)
+    reasons = (score.judgement.reason or "" for score in scores)
+    failures = failures_of(reason for reason in reasons if reason.startswith(JUDGE_FAILED))
     facts = ScoreFacts(
         judge=judge,
         rows=len(scores),
@@ -154,6 +157,8 @@ def _stored(
         unscored_reasons=dict(Counter(score.judgement.reason.split(": ")[0] for score in scores if score.judgement.reason is not None)),
         redrawn=sum(score.judgement.redraws > 0 for score in scores),
         calls=counts,
+        failures=failures.counts,
+        first_failure=failures.first,
         complete=judged.is_complete,
         truncated_reason=None if judged.stopped is None else judged.stopped.reason,
         truncated_message=None if judged.stopped is None else str(judged.stopped),

@@ -6,14 +6,20 @@ from dataclasses import dataclass, field
 
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.counts import CallCounts
+from evalplatform.calls.failures import Failures
 from evalplatform.kernel.usage import known_sum
 from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.stages.arm_answers import ASSET as ANSWERS
 from evalplatform.stages.arm_answers import materialize_arm_answers
 from evalplatform.stages.arm_summary import materialize_arm_summary
 from evalplatform.stages.arms_report import materialize_arms_report
 from evalplatform.stages.context import StageResult, SuiteContext
+from evalplatform.stages.corpus import ASSET as CORPUS
 from evalplatform.stages.corpus import materialize_corpus
+from evalplatform.stages.facts import answer_facts, score_facts
+from evalplatform.stages.judged_scores import ASSET as SCORES
 from evalplatform.stages.judged_scores import check_judge, materialize_judged_scores
+from evalplatform.stages.question_set import ASSET as QUESTION_SET
 from evalplatform.stages.question_set import materialize_question_set
 
 
@@ -42,6 +48,29 @@ class CellRun:
         """Why the run ended early, or None."""
         messages = (stage.manifest.facts.get("truncated_message") for stage in self.stages if not stage.unchanged)
         return next((str(message) for message in messages if message), None)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was found in the question set and the arms' files, also where nothing was computed; one sentence each."""
+        found = [stage.manifest.facts.get("warnings") for stage in self.stages if stage.manifest.artifact.asset in {QUESTION_SET, CORPUS}]
+        return tuple(str(warning) for warnings in found if isinstance(warnings, list) for warning in warnings)
+
+    @property
+    def failed_answers(self) -> Failures:
+        """The answers that were asked for and failed; a rerun asks for them again."""
+        facts = answer_facts(self._manifest(ANSWERS))
+        return Failures(counts=facts.failures, first=facts.first_failure)
+
+    @property
+    def failed_scores(self) -> Failures:
+        """The scores whose judge call failed; none where nobody judged."""
+        if not any(stage.manifest.artifact.asset == SCORES for stage in self.stages):
+            return Failures(counts={}, first=None)
+        facts = score_facts(self._manifest(SCORES))
+        return Failures(counts=facts.failures, first=facts.first_failure)
+
+    def _manifest(self, asset: str) -> ArtifactManifest:
+        return next(stage.manifest for stage in self.stages if stage.manifest.artifact.asset == asset)
 
     @property
     def counts(self) -> CallCounts:

@@ -43,7 +43,10 @@ class PlannedCalls(Value):
 
 
 class SuitePlan(Value):
-    """A suite, resolved: nothing in it is misspelt, every file is readable, and this is what it would ask."""
+    """A suite, resolved: nothing in it is misspelt, every file is readable, and this is what it would ask.
+
+    `warnings` are sentences about the question set, then about the arms' files.
+    """
 
     suite: str
     questions: int
@@ -85,7 +88,7 @@ async def plan_suite(context: SuiteContext) -> SuitePlan:
         draws=context.suite.draws,
         answers=tuple(answers),
         judgements=tuple(judgements),
-        warnings=questions.warnings,
+        warnings=(*questions.warnings, *opened.warnings),
     )
 
 

@@ -3,7 +3,7 @@
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.questions.read import read_question_set
 from evalplatform.questions.records import QuestionSet
-from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result, warning_inputs
 from evalplatform.stages.question_clusters import suite_clusters
 
 ASSET = "question_set"
@@ -20,7 +20,8 @@ def materialize_question_set(context: SuiteContext) -> StageResult:
     """
     questions = read_question_set(context.project.root / context.suite.questions)
     suite_clusters(context, questions)  # every question has the field to cluster by, or nothing is asked
-    key = StageKey(context.artifact(ASSET), inputs={"questions": questions.digest}, code_version=CODE_VERSION)
+    inputs = {"questions": questions.digest, **warning_inputs(questions.warnings)}
+    key = StageKey(context.artifact(ASSET), inputs=inputs, code_version=CODE_VERSION)
     if (known := unchanged_result(context, key)) is not None:
         return known
     # The path is kept as the project file writes it: an absolute one would differ from machine to machine.

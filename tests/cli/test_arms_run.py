@@ -301,9 +301,28 @@ def test_failed_answers_make_the_run_incomplete_and_a_rerun_asks_them_alone(comm
         with_stub(project, stub.url, ("endpoint: here, sampling", "endpoint: there, sampling"))
         ran = command("arms", "run", "--suite", "kettle", "--arms", "baseline", "--concurrency", "1")
         assert ran.code == 2
-        assert "error: some answers or judgements failed; the report counts them. A rerun asks only those." in ran.err
+        assert "error: 8 answers failed (generation_failed: server_error 8), such as: generation_failed: server_error: " in ran.err
+        assert ran.err.endswith("Once that is mended, a rerun asks only those.\n")
         assert command("arms", "run", "--suite", "kettle", "--arms", "baseline").code == 0
         assert stub.requests == 16
+
+
+@pytest.mark.parametrize(("flags", "noun", "stage"), [((), "answer", "generation_failed"), (("--judge",), "score", "judge_failed")])
+def test_a_refused_key_is_told_with_its_status_on_the_terminal_and_in_the_report(
+    command: Command, project: Path, flags: tuple[str, ...], noun: str, stage: str
+) -> None:
+    with running_stub(fail_first=1, fail_status=401) as stub:
+        with_stub(project, stub.url)
+        here = ("--judge-provider", "there", "--judge-model", "m") if flags else ("--provider", "there", "--model", "m")
+        (project / "questions.json").write_text(json.dumps({"questions": [{"id": "q", "question": "What?"}]}))
+        ran = command("arms", "run", "--suite", "kettle", "--arms", "baseline", *flags, *here, "--json")
+    assert ran.code == 2
+    told = f"1 {noun} failed ({stage}: auth 1), such as: {stage}: auth: "
+    line = next(line for line in ran.err.splitlines() if told in line)
+    assert "401" in line
+    report = (project / "results/arms/kettle.md").read_text().replace("\\", "")
+    assert told in report
+    assert json.loads(ran.out)[f"failed_{noun}s"]["counts"] == {f"{stage}: auth": 1}
 
 
 def test_unreadable_judge_replies_fail_the_coverage_and_exit_with_2(command: Command, project: Path) -> None:

@@ -119,7 +119,7 @@ def test_a_judge_call_has_the_draw_of_its_answer() -> None:
 def test_a_call_without_a_reply_is_unscored_and_not_drawn_again() -> None:
     model = ScriptedModel("no idea", UnusableReplyError("not_a_reply", "The server sent a web page."))
     judgement = judged(model)
-    assert (judgement.points, judgement.reason, judgement.calls) == (None, "judge_failed: not_a_reply", 1)
+    assert (judgement.points, judgement.reason, judgement.calls) == (None, "judge_failed: not_a_reply: The server sent a web page.", 1)
     assert judgement.notes["failure"] == "The server sent a web page."
     assert judgement.raw_reply == "no idea"
     assert len(model.requests) == 2

@@ -129,7 +129,8 @@ def test_a_low_coverage_is_the_first_thing_said(report: ArmsReport) -> None:
 
 
 def test_failed_and_missing_answers_are_counted_by_arm_and_reason(report: ArmsReport) -> None:
-    assert "2 answers failed (generation_failed 2)" in notice(report, "docs:")
+    said = "2 answers failed (generation_failed: timeout 2), such as: generation_failed: timeout: no reply within 60 s. Unscored, never"
+    assert said in notice(report, "docs:")
     assert "no_answer:budget 1" in notice(report, "profile:concise_expert:")
     assert "docs 1" in notice(report, "Same call:")
 
@@ -185,7 +186,7 @@ def test_a_run_that_was_not_judged_has_no_points_anywhere(run: ArmsRun) -> None:
     assert "unscored" not in [part.key for part in report.sections]
     assert {row.mean_points for row in summary_table(report)} == {"—"}
     assert report.findings == ()
-    assert {answer.why for answer in report.questions[3].answers} == {None, "generation_failed: timeout after 60 s"}
+    assert {answer.why for answer in report.questions[3].answers} == {None, "generation_failed: timeout: no reply within 60 s"}
 
 
 def test_below_six_pairs_there_is_an_interval_but_no_verdict() -> None:
@@ -249,7 +250,7 @@ def test_draws_of_a_question_are_averaged_in_the_table_and_apart_in_the_drill_do
 
 def test_an_answer_in_the_drill_down_says_why_it_has_no_points(report: ArmsReport) -> None:
     answer = next(answer for answer in report.questions[3].answers if answer.arm == "docs")
-    assert (answer.points, answer.why) == ("—", "no_answer:generation_failed: timeout after 60 s")
+    assert (answer.points, answer.why) == ("—", "no_answer:generation_failed: timeout: no reply within 60 s")
 
 
 def test_a_score_of_an_unknown_question_is_refused(run: ArmsRun) -> None:

@@ -53,7 +53,7 @@ def test_a_missing_number_is_empty_and_its_reason_beside_it() -> None:
     run = arms_run(arms=("baseline", "docs"))
     failed = next(row for row in rows(written(run)) if row["question_id"] == "q0003" and row["arm"] == "docs")
     assert (failed["state"], failed["points"], failed["cost_usd"]) == ("failed", "", "")
-    assert failed["unscored_reason"] == "no_answer:generation_failed: timeout after 60 s"
+    assert failed["unscored_reason"] == "no_answer:generation_failed: timeout: no reply within 60 s"
 
 
 def test_an_answer_that_was_never_asked_for_has_a_row_that_says_so() -> None:

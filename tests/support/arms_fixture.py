@@ -148,7 +148,7 @@ def _question(number: int, *, required: bool) -> Question:
 
 def _failure(number: int, arm: str) -> str:
     if arm == "docs" and number in (3, 17):
-        return "generation_failed: timeout after 60 s"
+        return "generation_failed: timeout: no reply within 60 s"
     if arm == "profile:concise_expert" and number == 21:
         return "no_answer:budget"
     return ""

@@ -10,6 +10,7 @@ class BaselineTreatment:
 
     kind = "baseline"
     name = "baseline"
+    warnings: tuple[str, ...] = ()
 
     async def open(self) -> dict[str, str]:
         """Return no digest: nothing is injected."""

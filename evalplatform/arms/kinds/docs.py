@@ -23,6 +23,7 @@ class DocsTreatment:
 
     kind = "docs"
     name = "docs"
+    warnings: tuple[str, ...] = ()
 
     def __init__(self, source: DocumentSource, *, top_k: int, rerank_threshold: float) -> None:
         self._source = source

@@ -5,6 +5,7 @@ from pydantic import JsonValue
 from evalplatform.arms.kind import ArmBuildContext, ArmKind, arm_kinds
 from evalplatform.arms.payload import PAYLOAD_CAP_CHARS
 from evalplatform.arms.skill_files import Skill, load_skill
+from evalplatform.arms.skill_lint import lint_skill, worded_findings
 from evalplatform.arms.treatment import AgentConfig
 from evalplatform.kernel.digests import json_digest, text_digest
 from evalplatform.kernel.material import JudgeMaterial
@@ -19,6 +20,7 @@ class SkillTreatment:
     def __init__(self, skill: Skill) -> None:
         self._skill = skill
         self.name = f"skill:{skill.name}"
+        self.warnings = _warnings(skill)
 
     async def open(self) -> dict[str, str]:
         """Return the digests of the injected block and of the list of bundled files."""
@@ -44,6 +46,14 @@ def build(argument: str, *, context: ArmBuildContext) -> SkillTreatment:
         TreatmentFileError: the skill cannot be loaded.
     """
     return SkillTreatment(load_skill(argument, base_folder=context.base_folder))
+
+
+def _warnings(skill: Skill) -> tuple[str, ...]:
+    """Say what was cut, and what the public rule sets say of the front matter; none of it keeps a skill from being sent."""
+    cut = skill.body.cut_words
+    return tuple(
+        f"{skill.path}: {sentence}" for sentence in (*([f"the body {cut}."] if cut else []), *worded_findings(lint_skill(skill.folder)))
+    )
 
 
 def _metadata(skill: Skill) -> dict[str, JsonValue]:

@@ -58,7 +58,7 @@ class RubricJudge:
         return tuple(GROUNDED_WEIGHTS)
 
     async def judge(self, task: JudgeTask) -> Judgement:
-        """Return the points, or none with a reason: `no_answer:...`, `malformed_reply`, `out_of_range`, `judge_failed: <reason>`.
+        """Return the points, or none with a reason: `no_answer:...`, `malformed_reply`, `out_of_range`, `judge_failed: <reason>: ...`.
 
         Raises:
             RunStoppedError: the run ends here.
@@ -133,7 +133,7 @@ def _judgement(
 
 def _reason(ended: RubricReply | Unreadable | CallError | None) -> str | None:
     if isinstance(ended, CallError):
-        return f"judge_failed: {ended.reason}"
+        return f"judge_failed: {ended.reason}: {ended}"
     return ended.reason if isinstance(ended, Unreadable) else None
 
 
