@@ -10,13 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalplatform.kernel.errors import QuestionSetError
+from evalplatform.questions.cleaning import is_blank
 from evalplatform.questions.read import read_question_set
 from evalplatform.questions.write import write_question_set
 
 # Text that any format can hold: no half surrogates. CSV reads a lone carriage return as it stands, so nothing else is left out.
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(
-    lambda text: text.strip() and text.strip().casefold() != "nan"
+    lambda text: not is_blank(text) and text.strip().casefold() != "nan"
 )
+wordings = texts.map(lambda text: f"{text}1")  # an expected fact holds a letter or a digit
 records = st.fixed_dictionaries(
     {"question": texts},
     optional={
@@ -24,7 +26,7 @@ records = st.fixed_dictionaries(
         "persona": texts.filter(lambda text: not text.lstrip().startswith(("{", "["))),
         "expected_topics": st.lists(texts, max_size=3),
         "expected_facts": st.lists(
-            texts | st.builds(lambda wordings: {"any_of": wordings}, st.lists(texts, min_size=1, max_size=3)), max_size=3
+            wordings | st.builds(lambda any_of: {"any_of": any_of}, st.lists(wordings, min_size=1, max_size=3)), max_size=3
         ),
         "difficulty": st.sampled_from(["easy", "hard", 1, 2.5]),
         "metadata": st.dictionaries(st.text("abc", min_size=1), st.none() | st.integers(-5, 5) | texts, max_size=3),
