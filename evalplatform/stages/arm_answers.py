@@ -137,7 +137,7 @@ def _stored(
         states=dict(Counter(answer.state for answer in sheet.answers)),
         calls=counts,
         price_table=price_table,
-        failures=failures.counts,
+        failure_reasons=failures.counts,
         first_failure=failures.first,
         complete=sheet.is_complete,
         truncated_reason=None if sheet.stopped is None else sheet.stopped.reason,

@@ -13,8 +13,9 @@ from evalplatform.reports.arms_view import ResultRow
 class AnswerFacts(Value):
     """Of `arm_answers`: who answered which arms, how the rows ended, and what the calls cost.
 
-    `failures` counts the rows that were asked and failed by the stable part of their reason, `first_failure` is a whole one (300 characters
-    at most). `complete` is false when a rerun would ask something again; `truncated_reason` and its sentence say why the run was stopped.
+    `failure_reasons` counts the rows that were asked and failed by the stable part of their reason, `first_failure` is a whole one (300
+    characters at most). `complete` is false when a rerun would ask something again; `truncated_reason` and its sentence say why the run was
+    stopped.
     """
 
     arms: tuple[Arm, ...]
@@ -23,7 +24,7 @@ class AnswerFacts(Value):
     states: dict[str, int]
     calls: CallCounts
     price_table: str
-    failures: dict[str, int] = Field(default_factory=dict)
+    failure_reasons: dict[str, int] = Field(default_factory=dict)
     first_failure: str | None = None
     complete: bool
     truncated_reason: str | None = None
@@ -33,7 +34,7 @@ class AnswerFacts(Value):
 class ScoreFacts(Value):
     """Of `judged_scores`: who judged, what was scored and why not, what the calls cost. `answer_calls` is 0: a judge asks no answer.
 
-    `failures` and `first_failure` are of judge calls that failed, as in `AnswerFacts`.
+    `failure_reasons` and `first_failure` are of judge calls that failed, as in `AnswerFacts`.
     """
 
     judge: JudgeCell
@@ -43,7 +44,7 @@ class ScoreFacts(Value):
     redrawn: int = 0
     calls: CallCounts
     answer_calls: int = 0
-    failures: dict[str, int] = Field(default_factory=dict)
+    failure_reasons: dict[str, int] = Field(default_factory=dict)
     first_failure: str | None = None
     complete: bool
     truncated_reason: str | None = None

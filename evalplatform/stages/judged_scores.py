@@ -157,7 +157,7 @@ def _stored(
         unscored_reasons=dict(Counter(score.judgement.reason.split(": ")[0] for score in scores if score.judgement.reason is not None)),
         redrawn=sum(score.judgement.redraws > 0 for score in scores),
         calls=counts,
-        failures=failures.counts,
+        failure_reasons=failures.counts,
         first_failure=failures.first,
         complete=judged.is_complete,
         truncated_reason=None if judged.stopped is None else judged.stopped.reason,

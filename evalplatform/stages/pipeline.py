@@ -59,7 +59,7 @@ class CellRun:
     def failed_answers(self) -> Failures:
         """The answers that were asked for and failed; a rerun asks for them again."""
         facts = answer_facts(self._manifest(ANSWERS))
-        return Failures(counts=facts.failures, first=facts.first_failure)
+        return Failures(counts=facts.failure_reasons, first=facts.first_failure)
 
     @property
     def failed_scores(self) -> Failures:
@@ -67,7 +67,7 @@ class CellRun:
         if not any(stage.manifest.artifact.asset == SCORES for stage in self.stages):
             return Failures(counts={}, first=None)
         facts = score_facts(self._manifest(SCORES))
-        return Failures(counts=facts.failures, first=facts.first_failure)
+        return Failures(counts=facts.failure_reasons, first=facts.first_failure)
 
     def _manifest(self, asset: str) -> ArtifactManifest:
         return next(stage.manifest for stage in self.stages if stage.manifest.artifact.asset == asset)

@@ -25,14 +25,16 @@ def test_manifests_of_earlier_versions_are_read_as_saying_nothing_of_failures_an
         stage.manifest.model_copy(
             update={
                 "facts": {
-                    name: fact for name, fact in stage.manifest.facts.items() if name not in {"failures", "first_failure", "warnings"}
+                    name: fact
+                    for name, fact in stage.manifest.facts.items()
+                    if name not in {"failure_reasons", "first_failure", "warnings"}
                 }
             }
         )
         for stage in run.stages
     ]
-    assert (answer_facts(earlier[2]).failures, answer_facts(earlier[2]).first_failure) == ({}, None)
-    assert (score_facts(earlier[3]).failures, score_facts(earlier[3]).first_failure) == ({}, None)
+    assert (answer_facts(earlier[2]).failure_reasons, answer_facts(earlier[2]).first_failure) == ({}, None)
+    assert (score_facts(earlier[3]).failure_reasons, score_facts(earlier[3]).first_failure) == ({}, None)
 
 
 def test_an_answer_that_was_never_asked_for_is_no_failure_and_neither_is_the_score_it_lacks(tmp_path: Path) -> None:
@@ -41,9 +43,9 @@ def test_an_answer_that_was_never_asked_for_is_no_failure_and_neither_is_the_sco
         run = ran(edited(starter(tmp_path), (HERE, f"{HERE}\n{there}"), ("endpoint: here, sampling", "endpoint: there, sampling")))
     facts = answer_facts(run.stages[2].manifest)
     assert facts.truncated_reason == "circuit_open"
-    assert set(facts.failures) == {"generation_failed: auth"}
-    assert 0 < facts.failures["generation_failed: auth"] < facts.states["failed"]
+    assert set(facts.failure_reasons) == {"generation_failed: auth"}
+    assert 0 < facts.failure_reasons["generation_failed: auth"] < facts.states["failed"]
     assert facts.first_failure is not None
     assert facts.first_failure.startswith("generation_failed: auth: ")
-    assert run.failed_answers.counts == facts.failures
+    assert run.failed_answers.counts == facts.failure_reasons
     assert run.failed_scores.counts == {}
