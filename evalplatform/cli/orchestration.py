@@ -241,6 +241,8 @@ def _print_results(project: Project, calls: CallCounts) -> int:
     nothing = calls.paid + calls.replayed + calls.shared + calls.failed == 0
     typer.echo(f"\ncost: {plural(0, 'model call')}; nothing changed since the last run" if nothing else f"\ncost: {counts_words(calls)}")
     typer.echo(f"UI: {PROJECT_VARIABLE}={_shown(project.root)} {_this_command()} dev, then http://127.0.0.1:3000")
+    if not complete:
+        say("error: some answers or scores failed; the reports count them with their reasons. The same command asks only those again.")
     return 0 if complete else 2
 
 
