@@ -192,7 +192,18 @@ def _exit_code(done: "CellRun", facts: "ReportFacts") -> int:
         say("Once that is mended, a rerun asks only those." if done.truncated_message is None else "A rerun asks only what is missing.")
     if done.truncated_message is not None or not facts.complete:
         return 2
-    if facts.coverage_rate is not None and facts.coverage_rate < LEAST_COVERAGE_RATE:
-        say(f"error: {facts.coverage_rate:.1%} of the questions were scored in both arms of a comparison; 95% are needed.")
-        return 2
-    return 0
+    return _coverage_code(done, facts)
+
+
+def _coverage_code(done: "CellRun", facts: "ReportFacts") -> int:
+    """Say what lacks points where too little was scored to answer the question, and return the exit code."""
+    from evalplatform.cli.console import say
+
+    rate, what = facts.coverage_rate, "of the questions were scored in both arms of a comparison"
+    if rate is None:
+        rate, what = done.scored_rate, "of the answers were scored"
+    if rate is None or rate >= LEAST_COVERAGE_RATE:
+        return 0
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(done.unscored.counts.items()))
+    say(f"error: {rate:.1%} {what}; 95% are needed. Without points: {reasons}.")
+    return 2

@@ -205,7 +205,7 @@ def _with_flags(flags: ArmsRunFlags, suite: SuiteSettings, named: SuiteSettings 
         only = judges[named.judges[0]] if named is not None and len(named.judges) == 1 else None
         by_id = judges.get(flags.judge_model or "")
         told = flags if by_id is None else replace(flags, judge_model=by_id.model)
-        judges[FLAGS_ID] = _judge(told, by_id or only, endpoints, cell_endpoint=cells[suite.cells[0]].endpoint)
+        judges[FLAGS_ID] = _judge(told, by_id or only, endpoints, cell_endpoint=cells[suite.cells[0]].endpoint, judge_ids=settings.judges)
     products = settings.products if suite.product in settings.products else {**settings.products, suite.product: ProductSettings()}
     for used in {cells[cell].endpoint for cell in suite.cells} | {judges[judge].endpoint for judge in suite.judges}:
         if flags.concurrency is not None:
@@ -235,7 +235,12 @@ def _cell(flags: ArmsRunFlags, named: SuiteSettings | None, project: Project, en
 
 
 def _judge(
-    flags: ArmsRunFlags, base: JudgeDeclaration | None, endpoints: dict[str, EndpointSettings], *, cell_endpoint: str
+    flags: ArmsRunFlags,
+    base: JudgeDeclaration | None,
+    endpoints: dict[str, EndpointSettings],
+    *,
+    cell_endpoint: str,
+    judge_ids: Collection[str],
 ) -> JudgeDeclaration:
     """Return the suite's judge with what the flags change of it, or one made of flags alone, at the answers' endpoint unless told."""
     model = flags.judge_model or (base.model if base else None)
@@ -248,6 +253,8 @@ def _judge(
     if base is None or flags.judge_provider is not None:
         kind = "overlap" if endpoints[endpoint].provider == OFFLINE_PROVIDER else "rubric"
         base = JudgeDeclaration(kind=kind, model=model, endpoint=endpoint)
+    if base.kind == "overlap" and model != base.model:
+        raise UnknownNameError("judge", model, judge_ids, field="--judge-model")  # a program has no other model: an id was meant
     sampling = {} if flags.judge_temperature is None else {"temperature": flags.judge_temperature}
     return base.with_changes(
         model=model,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.comparisons.arm_costs import arm_costs
 from evalplatform.comparisons.arm_retrieval import RequiredDocuments, arm_retrievals
-from evalplatform.comparisons.interactions import EffectOf, interactions
+from evalplatform.comparisons.interactions import EffectOf, combined_arms, interactions
 from evalplatform.comparisons.question_scores import QuestionScores, question_scores
 from evalplatform.comparisons.records import ArmDelta, ArmScore, ArmSummary, JudgedScore
 from evalplatform.comparisons.significance import family_verdicts
@@ -37,6 +37,7 @@ def summarise_arms(
     timings: Sequence[CallTiming] = (),
     draws: int = 1,
     correction: Correction = "holm",
+    specs: Mapping[str, str] | None = None,
     clusters: QuestionClusters | None = None,
     required_documents: RequiredDocuments | None = None,
     seed: int = 0,
@@ -56,10 +57,10 @@ def summarise_arms(
         timings: how long the calls took.
         draws: how many draws each question was to have.
         correction: `holm` or `bh`.
+        specs: each arm's spec; they say which arm combines which, where arms have names of their own.
         clusters: questions that depend on each other; intervals and tests then use a clustered error.
         required_documents: what each question requires, where retrieval is to be measured.
-        seed: of the sign-flip test, where it is not exact. Each delta and interaction has a generator of its own, derived from its name, so
-            that neither the order of the arms nor another arm changes a p-value.
+        seed: of the sign-flip test. Each effect's generator is derived from its name too, so that no other arm changes its p-value.
 
     Raises:
         UnknownNameError: the baseline is not an arm, or a row names an unknown arm or question.
@@ -71,6 +72,7 @@ def summarise_arms(
     by_arm = question_scores(scores, arms=arms, question_ids=question_ids, draws=draws)
     points = {arm: table.points for arm, table in by_arm.items()}
     effect_of = _effect_function(seed, clusters)
+    combined = combined_arms(arms, baseline_arm=baseline_arm, specs=specs or {})
     deltas = _deltas(points, arms=arms, baseline_arm=baseline_arm, correction=correction, effect_of=effect_of)
     return ArmSummary(
         baseline_arm=baseline_arm,
@@ -79,11 +81,9 @@ def summarise_arms(
         draws=draws,
         scores={arm: _arm_score(arm, table, len(question_ids), clusters) for arm, table in by_arm.items()},
         deltas=deltas,
-        interactions=interactions(points, arms=arms, baseline_arm=baseline_arm, correction=correction, effect_of=effect_of),
+        interactions=interactions(points, combined=combined, baseline_arm=baseline_arm, correction=correction, effect_of=effect_of),
         costs=arm_costs(arms, answers=answers, timings=timings),
-        retrieval=arm_retrievals(
-            arms, answers=answers, required=required_documents or {}, clusters=None if clusters is None else clusters.labels
-        ),
+        retrieval=arm_retrievals(arms, answers=answers, required=required_documents or {}, clusters=clusters.labels if clusters else None),
         coverage_rate=_coverage_rate(deltas, len(question_ids)) if scores else None,
         cluster_field=None if clusters is None else clusters.field,
     )

@@ -1,5 +1,6 @@
 """Whether combined arms do more, or less, than the sum of their parts."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from evalplatform.comparisons.records import Interaction
@@ -8,6 +9,8 @@ from evalplatform.kernel.values import Value
 from evalplatform.stats.mean import plain_mean
 from evalplatform.stats.multiplicity import Correction
 from evalplatform.stats.paired import PairedEffect
+
+_SPACED_PLUS = re.compile(r"\s*\+\s*")  # spaces around a plus mean nothing in a spec
 
 EffectOf = Callable[[str, Mapping[str, float]], PairedEffect | None]
 """Given a label and differences by question, the paired effect; the label seeds what is random."""
@@ -29,19 +32,28 @@ class _Contrast(Value):
     delta_combined_points: float
 
 
-def combined_arms(arms: Sequence[str], *, baseline_arm: str) -> list[CombinedArm]:
-    """Return every arm whose name splits at a `+` into the names of two arms, in order.
+def combined_arms(arms: Sequence[str], *, baseline_arm: str, specs: Mapping[str, str]) -> list[CombinedArm]:
+    """Return every arm whose name, or else whose spec, splits at a `+` into those of two arms, in order.
 
-    Names may hold a `+` themselves (`skill:c++-guide`), so each `+` is tried, the leftmost first. The two parts, the combination and the
-    baseline must be four different arms: a contrast with a part that is the baseline would compare two arms and call it an interaction.
+    Names and paths may hold a `+` themselves (`skill:c++-guide`), so each `+` is tried, the leftmost first. Specs find the parts of arms
+    that were given names of their own. The two parts, the combination and the baseline must be four different arms: a contrast with a
+    part that is the baseline would compare two arms and call it an interaction.
     """
-    known = set(arms) - {baseline_arm}
-    splits = [_leftmost_split(arm, known) for arm in arms if arm in known]
-    return [split for split in splits if split is not None]
+    known = [arm for arm in arms if arm != baseline_arm]
+    by_name = {arm: arm for arm in known}
+    by_spec = {_SPACED_PLUS.sub("+", specs[arm].strip()): arm for arm in known if arm in specs}
+    spec_of = {arm: spec for spec, arm in by_spec.items()}
+    found = [_leftmost_split(arm, arm, by_name) or _leftmost_split(arm, spec_of.get(arm, ""), by_spec) for arm in known]
+    return [split for split in found if split is not None]
 
 
 def interactions(
-    points: Mapping[str, Mapping[str, float]], *, arms: Sequence[str], baseline_arm: str, correction: Correction, effect_of: EffectOf
+    points: Mapping[str, Mapping[str, float]],
+    *,
+    combined: Sequence[CombinedArm],
+    baseline_arm: str,
+    correction: Correction,
+    effect_of: EffectOf,
 ) -> tuple[Interaction, ...]:
     """Return the interaction of every combined arm with at least two questions that all four arms scored.
 
@@ -49,12 +61,12 @@ def interactions(
 
     Args:
         points: each arm's points by question.
-        arms: the arms, in order.
+        combined: the arms that combine two others.
         baseline_arm: the arm that deltas are taken from.
         correction: `holm` or `bh`.
         effect_of: the paired effect of differences by question.
     """
-    found = [_contrast(points, combined, baseline_arm, effect_of) for combined in combined_arms(arms, baseline_arm=baseline_arm)]
+    found = [_contrast(points, arms, baseline_arm, effect_of) for arms in combined]
     contrasts = [contrast for contrast in found if contrast is not None]
     verdicts = family_verdicts([contrast.effect for contrast in contrasts], correction=correction)
     return tuple(
@@ -78,13 +90,13 @@ def interactions(
     )
 
 
-def _leftmost_split(arm: str, known: set[str]) -> CombinedArm | None:
-    at = arm.find("+")
+def _leftmost_split(arm: str, text: str, known: Mapping[str, str]) -> CombinedArm | None:
+    at = text.find("+")
     while at != -1:
-        arm_a, arm_b = arm[:at], arm[at + 1 :]
-        if arm_a in known and arm_b in known and arm_a != arm_b:
+        arm_a, arm_b = known.get(text[:at]), known.get(text[at + 1 :])
+        if arm_a is not None and arm_b is not None and arm_a != arm_b:
             return CombinedArm(arm_a=arm_a, arm_b=arm_b, combined_arm=arm)
-        at = arm.find("+", at + 1)
+        at = text.find("+", at + 1)
     return None
 
 

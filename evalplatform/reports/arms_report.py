@@ -82,8 +82,7 @@ def finding(delta: ArmDelta) -> Finding:
     shown = words.interval(effect.ci_lo, effect.ci_hi, signed=True)
     size = f"{words.points(effect.delta_mean, signed=True)} points, 95% interval {shown}, {plural(effect.n, 'pair')}"
     if delta.significant_adjusted is None:
-        few = delta.pairs < arms_notices.PAIRS_FOR_A_TEST
-        why = f"a test needs {arms_notices.PAIRS_FOR_A_TEST} pairs" if few else "every pair differs by the same amount"
+        why = arms_sections.lack_of_a_test(effect) or "every pair differs by the same amount"
         return Finding(sentence=f"{delta.arm} was not tested against {baseline}", evidence=f"{size}; {why}.", tone="muted")
     evidence = f"{size}; adjusted p {words.p_value(delta.p_adjusted)}, Wilcoxon p {words.p_value(effect.p_wilcoxon)}."
     if not delta.significant_adjusted:

@@ -4,10 +4,9 @@ from evalplatform.comparisons.records import ArmCost, ArmDelta, ArmScore, ArmSum
 from evalplatform.comparisons.significance import ALPHA
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
-from evalplatform.reports.arms_notices import PAIRS_FOR_A_TEST
 from evalplatform.reports.arms_rows import RunRows
 from evalplatform.reports.arms_view import Cell, Column, ResultRow, Section, Table, Tone
-from evalplatform.stats.paired import PairedEffect
+from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST, PairedEffect
 
 ARM = Column(label="Arm", numeric=False)
 INTERVAL = Column(label="95% interval", meaning="How far the mean may be from the one of all such questions.")
@@ -57,11 +56,17 @@ def verdict(delta: ArmDelta | None) -> str:
     if delta is None or delta.effect is None:
         return f"{words.MISSING} (no pairs)" if delta is None or not delta.pairs else f"{words.MISSING} (one pair)"
     if delta.significant_adjusted is None:
-        few = delta.pairs < PAIRS_FOR_A_TEST
-        return f"{words.MISSING} ({delta.pairs} pairs, {PAIRS_FOR_A_TEST} needed)" if few else f"{words.MISSING} (N/A: no spread)"
+        return f"{words.MISSING} ({lack_of_a_test(delta.effect) or 'N/A: no spread'})"
     if tests_disagree(delta):
         return f"{words.direction(False, delta.effect.delta_mean)} (tests disagree)"
     return words.direction(delta.significant_adjusted, delta.effect.delta_mean)
+
+
+def lack_of_a_test(effect: PairedEffect) -> str | None:
+    """Return what a test of the effect lacks, such as `4 clusters, 6 needed`; None where it only lacks spread."""
+    if effect.clusters is not None and effect.clusters < MIN_PAIRS_FOR_TEST:
+        return f"{plural(effect.clusters, 'cluster')}, {MIN_PAIRS_FOR_TEST} needed"
+    return f"{plural(effect.n, 'pair')}, {MIN_PAIRS_FOR_TEST} needed" if effect.n < MIN_PAIRS_FOR_TEST else None
 
 
 def tests_disagree(delta: ArmDelta) -> bool:
@@ -108,9 +113,8 @@ def _summary_notes(summary: ArmSummary) -> tuple[str, ...]:
     names = sorted({corrections.get(delta.correction, delta.correction) for delta in summary.deltas.values()})
     notes = [f"Intervals are 95%, Student's t, {spread}."]
     if names:
-        notes.append(
-            f"Verdicts are at 5% after {words.listed(names)} correction over the tested arms, and need the Wilcoxon test to agree."
-        )
+        rank_test = ", and need the Wilcoxon test to agree" if summary.cluster_field is None else "; clusters have no Wilcoxon test"
+        notes.append(f"Verdicts are at 5% after {words.listed(names)} correction over the tested arms{rank_test}.")
         notes.append("“No difference shown” is not “no difference”: the interval says how large one may still be.")
     if summary.draws > 1:
         notes.append(f"A question's score is the mean over its scored draws, of {summary.draws}.")
@@ -171,7 +175,7 @@ def significance_section(summary: ArmSummary) -> Section | None:
         title=f"Paired significance: {against(summary)}",
         table=Table(columns=(ARM, *EFFECT_COLUMNS), rows=rows),
         notes=(
-            f"Tests are two-sided and need {PAIRS_FOR_A_TEST} pairs with some spread; — where there was none.",
+            f"Tests are two-sided and need {MIN_PAIRS_FOR_TEST} pairs (or clusters) with some spread; — where there was none.",
             "The permutation p-value stands beside the others as a check; verdicts use the t-test and Wilcoxon.",
         ),
     )

@@ -72,6 +72,7 @@ def arms_v1_payload(
         scores=[row if draw == 0 else row.model_copy(update={"draw": 0}) for row in judged.values()],
         timings=[row for row in timings if row.draw == draw],
         correction=correction,
+        specs=facts.arm_specs,
         required_documents=questions.required_documents,
     )
     clock = _rows_of_draw(timings, draw)
@@ -79,8 +80,7 @@ def arms_v1_payload(
     asked = questions.questions
     payload["answers"] = Records(len(asked), lambda position: _answer_record(asked[position], facts, of_draw, clock))
     payload["cost_summary"] = cost_summary_block(summary)
-    payload["agentic_usage_summary"] = {}
-    payload["skill_selection_summary"] = {}
+    payload |= {"agentic_usage_summary": {}, "skill_selection_summary": {}}
     if cited := _cited_materials(of_draw.values(), materials):
         payload["judge_materials"] = cited
     if facts.judge is not None:

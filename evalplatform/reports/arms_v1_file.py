@@ -71,6 +71,7 @@ class ArmsV1(Value):
     judge_temperature: float | None = None
     judge_prompt_digest: str | None = None
     question_set_digest: str | None = None
+    arm_specs: dict[str, str] = Field(default_factory=dict)
     draw: int = 0
     summary: dict[str, JsonValue] = Field(default_factory=dict)
     cost_summary: dict[str, JsonValue] = Field(default_factory=dict)
@@ -115,7 +116,7 @@ def arms_v1_bytes(payload: Payload) -> bytes:
         return content.getvalue()
 
 
-def read_arms_v1(path: Path) -> ArmsV1:
+def read_arms_v1(path: str | Path) -> ArmsV1:
     """Read an arms.v1 file of this platform or of another tool.
 
     Keys it does not know are passed over. Question ids become text. A judge material whose text does not have its digest is skipped with
@@ -125,6 +126,7 @@ def read_arms_v1(path: Path) -> ArmsV1:
         InputError: no such file, not JSON (NaN and infinities are not), or a part that is not as the format requires; it names file, field
             and rule.
     """
+    path = Path(path)
     head = checked(WireFile, _loaded(path), file=path)
     questions: list[ArmsV1Question] = []
     answers: list[ArmAnswer] = []
@@ -174,6 +176,7 @@ def read_arms_v1(path: Path) -> ArmsV1:
         judge_temperature=head.judge_temperature,
         judge_prompt_digest=head.judge_prompt_sha256,
         question_set_digest=head.question_set_hash,
+        arm_specs=head.arm_specs,
         draw=head.draw,
         summary=head.summary,
         cost_summary=head.cost_summary,
@@ -204,6 +207,7 @@ def summary_of(file: ArmsV1, *, correction: Correction | None = None) -> ArmSumm
         scores=[row.model_copy(update={"draw": 0}) for row in file.scores],  # the file's one draw is all there is
         timings=file.timings,
         correction=correction or _stated_correction(file.summary),
+        specs=file.arm_specs,
         required_documents={question.id: frozenset(question.required_documents) for question in file.questions},
     )
 

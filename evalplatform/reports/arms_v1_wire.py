@@ -144,6 +144,7 @@ class WireFile(_Wire):
     judge_temperature: Number | None = None
     judge_prompt_sha256: str | None = None
     question_set_hash: str | None = None
+    arm_specs: dict[str, str] = Field(default_factory=dict)
     draw: Count = 0
 
     @model_validator(mode="after")

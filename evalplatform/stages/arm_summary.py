@@ -12,7 +12,7 @@ from evalplatform.stages.facts import SummaryFacts, answer_facts, as_facts, scor
 from evalplatform.stages.question_clusters import suite_clusters
 
 ASSET = "arm_summary"
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 FILE = "summary.json"
 
 
@@ -50,6 +50,7 @@ def materialize_arm_summary(context: SuiteContext, cell: Cell, judge: JudgeCell 
         timings=arm_answers.stored_timings(context, answers_manifest),
         draws=suite.draws,
         correction=suite.correction,
+        specs={arm.name: arm.spec for arm in answer_facts(answers_manifest).arms},
         clusters=suite_clusters(context, questions),
         required_documents=questions.required_documents,
         seed=derived_seed("arm_summary", key.data_version),

@@ -27,7 +27,7 @@ from evalplatform.stages.context import StageKey, StageResult, SuiteContext, ref
 from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts
 
 ASSET = "arms_report"
-CODE_VERSION = "3"
+CODE_VERSION = "4"
 MARKDOWN_FILE = "report.md"
 HTML_FILE = "report.html"
 CSV_FILE = "scores.csv"

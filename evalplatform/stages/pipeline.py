@@ -69,6 +69,21 @@ class CellRun:
         facts = score_facts(self._manifest(SCORES))
         return Failures(counts=facts.failure_reasons, first=facts.first_failure)
 
+    @property
+    def unscored(self) -> Failures:
+        """The scores without points, by reason, failed judge calls included; none where nobody judged."""
+        if not any(stage.manifest.artifact.asset == SCORES for stage in self.stages):
+            return Failures(counts={}, first=None)
+        return Failures(counts=score_facts(self._manifest(SCORES)).unscored_reasons, first=None)
+
+    @property
+    def scored_rate(self) -> float | None:
+        """The share of answers that have points; None where nobody judged, or there was nothing to judge."""
+        if not any(stage.manifest.artifact.asset == SCORES for stage in self.stages):
+            return None
+        facts = score_facts(self._manifest(SCORES))
+        return facts.scored / facts.rows if facts.rows else None
+
     def _manifest(self, asset: str) -> ArtifactManifest:
         return next(stage.manifest for stage in self.stages if stage.manifest.artifact.asset == asset)
 

