@@ -2,15 +2,15 @@
 
 from evalplatform.arms.treatment import AgentConfig
 from evalplatform.kernel.digests import json_digest
+from evalplatform.kernel.material import SEPARATOR
 from evalplatform.ports.model_client import Message
 
 CONTEXT_LIMIT_CHARS = 15_000
-CHUNK_SEPARATOR = "\n\n---\n\n"
 OPENING = "Use the material between the context markers where it helps; it may be incomplete or beside the point."
 TASK = "Answer the question directly and completely. Say what you do not know instead of guessing."
 
 # The digest of everything fixed that the answering model is told; changing a word above makes a new one.
-ANSWER_PROMPT_DIGEST = json_digest([OPENING, TASK, CHUNK_SEPARATOR, CONTEXT_LIMIT_CHARS, "context-first.v1"])
+ANSWER_PROMPT_DIGEST = json_digest([OPENING, TASK, SEPARATOR, CONTEXT_LIMIT_CHARS, "context-first.v1"])
 
 
 def answer_messages(question: str, *, context: str, system_prompt: str | None) -> tuple[Message, ...]:
@@ -36,4 +36,4 @@ def context_chars(config: AgentConfig) -> int:
 
 
 def _whole_context(config: AgentConfig) -> str:
-    return CHUNK_SEPARATOR.join(text for text in config.contexts if text)
+    return SEPARATOR.join(text for text in config.contexts if text)

@@ -1,6 +1,6 @@
 """How the calls of a run were answered, counted apart: paid, replayed, shared, failed."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 from evalplatform.kernel.usage import Usage
@@ -52,15 +52,7 @@ class CallTally:
 
     def counts(self) -> CallCounts:
         """Return the counts as they stand."""
-        return CallCounts(
-            paid=self.paid,
-            replayed=self.replayed,
-            shared=self.shared,
-            failed=self.failed,
-            paid_usd=self.paid_usd,
-            replayed_usd=self.replayed_usd,
-            unpriced=self.unpriced,
-        )
+        return CallCounts(**asdict(self))
 
 
 class PriceTable(Protocol):

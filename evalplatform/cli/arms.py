@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Run treatment arms over a question set.", no_args_is_help=True)
 
 RESULTS_FOLDER = Path("results/arms")
-LEAST_COVERAGE_RATE = 0.95  # treatment-arms spec, 16: under it the comparison could not be answered
 
 
 @app.command("run")
@@ -198,6 +197,7 @@ def _exit_code(done: "CellRun", facts: "ReportFacts") -> int:
 def _coverage_code(done: "CellRun", facts: "ReportFacts") -> int:
     """Say what lacks points where too little was scored to answer the question, and return the exit code."""
     from evalplatform.cli.console import say
+    from evalplatform.comparisons.records import LEAST_COVERAGE_RATE
 
     rate, what = facts.coverage_rate, "of the questions were scored in both arms of a comparison"
     if rate is None:

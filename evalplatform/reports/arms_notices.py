@@ -3,16 +3,15 @@
 from collections import Counter
 
 from evalplatform.calls.counts import CallCounts
-from evalplatform.comparisons.records import ArmSummary
+from evalplatform.comparisons.records import LEAST_COVERAGE_RATE, ArmSummary
 from evalplatform.kernel.text import plural
 from evalplatform.questions.records import QuestionSet
 from evalplatform.reports import words
 from evalplatform.reports.arms_rows import RunRows
 from evalplatform.reports.arms_view import Fact, Notice
 from evalplatform.reports.run_facts import RunFacts
+from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST
 
-COVERAGE_LIMIT_RATE = 0.95  # treatment-arms spec, 15: at least 95% of the questions scored in both arms
-PAIRS_FOR_A_TEST = 6  # treatment-arms spec, 9
 OFFLINE_PROVIDER = "offline"
 
 STOPS = {
@@ -89,8 +88,8 @@ def _completeness(facts: RunFacts, questions: QuestionSet, summary: ArmSummary, 
         found.append(Notice(level="problem", text=text))
     if facts.judge is None:
         found.append(Notice(level="problem", text="Not judged: this run has answers and costs, but no points."))
-    elif summary.coverage_rate is not None and summary.coverage_rate < COVERAGE_LIMIT_RATE:
-        text = f"Coverage is {words.share(summary.coverage_rate)}, below {COVERAGE_LIMIT_RATE:.0%}: the deltas leave questions out, and "
+    elif summary.coverage_rate is not None and summary.coverage_rate < LEAST_COVERAGE_RATE:
+        text = f"Coverage is {words.share(summary.coverage_rate)}, below {LEAST_COVERAGE_RATE:.0%}: the deltas leave questions out, and "
         found.append(Notice(level="problem", text=f"{text}what is left out may differ from what is not."))
     return found
 
@@ -126,8 +125,8 @@ def _per_arm(facts: RunFacts, summary: ArmSummary, rows: RunRows) -> list[Notice
             text = f"{arm}: {plural(number, 'answer')} got a {what} that was cut at its limit; the model was not sent all of it."
             found.append(Notice(level="caution", text=text))
         delta = summary.deltas.get(arm)
-        if delta is not None and facts.judge is not None and delta.pairs < PAIRS_FOR_A_TEST:
-            text = f"{arm}: {plural(delta.pairs, 'pair')} with {facts.baseline_arm}; a test needs {PAIRS_FOR_A_TEST}."
+        if delta is not None and facts.judge is not None and delta.pairs < MIN_PAIRS_FOR_TEST:
+            text = f"{arm}: {plural(delta.pairs, 'pair')} with {facts.baseline_arm}; a test needs {MIN_PAIRS_FOR_TEST}."
             found.append(Notice(level="caution", text=text))
     if (failed := rows.failed_scores()).counts:
         found.append(Notice(level="caution", text=_unscored(words.failures("score", failed))))

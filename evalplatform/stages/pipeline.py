@@ -16,7 +16,7 @@ from evalplatform.stages.arms_report import materialize_arms_report
 from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.corpus import ASSET as CORPUS
 from evalplatform.stages.corpus import materialize_corpus
-from evalplatform.stages.facts import answer_facts, score_facts
+from evalplatform.stages.facts import ScoreFacts, answer_facts, score_facts
 from evalplatform.stages.judged_scores import ASSET as SCORES
 from evalplatform.stages.judged_scores import check_judge, materialize_judged_scores
 from evalplatform.stages.question_set import ASSET as QUESTION_SET
@@ -64,25 +64,25 @@ class CellRun:
     @property
     def failed_scores(self) -> Failures:
         """The scores whose judge call failed; none where nobody judged."""
-        if not any(stage.manifest.artifact.asset == SCORES for stage in self.stages):
-            return Failures(counts={}, first=None)
-        facts = score_facts(self._manifest(SCORES))
-        return Failures(counts=facts.failure_reasons, first=facts.first_failure)
+        facts = self._score_facts
+        return Failures(counts={}, first=None) if facts is None else Failures(counts=facts.failure_reasons, first=facts.first_failure)
 
     @property
     def unscored(self) -> Failures:
         """The scores without points, by reason, failed judge calls included; none where nobody judged."""
-        if not any(stage.manifest.artifact.asset == SCORES for stage in self.stages):
-            return Failures(counts={}, first=None)
-        return Failures(counts=score_facts(self._manifest(SCORES)).unscored_reasons, first=None)
+        facts = self._score_facts
+        return Failures(counts={} if facts is None else facts.unscored_reasons, first=None)
 
     @property
     def scored_rate(self) -> float | None:
         """The share of answers that have points; None where nobody judged, or there was nothing to judge."""
-        if not any(stage.manifest.artifact.asset == SCORES for stage in self.stages):
-            return None
-        facts = score_facts(self._manifest(SCORES))
-        return facts.scored / facts.rows if facts.rows else None
+        facts = self._score_facts
+        return facts.scored / facts.rows if facts is not None and facts.rows else None
+
+    @property
+    def _score_facts(self) -> ScoreFacts | None:
+        judged = any(stage.manifest.artifact.asset == SCORES for stage in self.stages)
+        return score_facts(self._manifest(SCORES)) if judged else None
 
     def _manifest(self, asset: str) -> ArtifactManifest:
         return next(stage.manifest for stage in self.stages if stage.manifest.artifact.asset == asset)

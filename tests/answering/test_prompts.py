@@ -48,7 +48,7 @@ TEXTS = st.text(st.characters(), max_size=20)
 
 
 @given(
-    question=TEXTS.filter(str.strip),
+    question=st.text(min_size=1, max_size=20).filter(str.strip),  # the reader refuses half a surrogate pair in a question
     contexts=st.lists(TEXTS, max_size=3),
     system_prompt=st.none() | TEXTS,
     seed=st.none() | st.integers(0, 9),
