@@ -1,0 +1,1 @@
+"""Labels: what people said of answers, read from files."""
