@@ -1,13 +1,13 @@
 """The summary of one cell under one judge: scores, deltas, interactions, costs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.comparisons.arm_costs import arm_costs
 from evalplatform.comparisons.arm_retrieval import RequiredDocuments, arm_retrievals
 from evalplatform.comparisons.interactions import EffectOf, combined_arms, interactions
 from evalplatform.comparisons.question_scores import QuestionScores, question_scores
-from evalplatform.comparisons.records import ArmDelta, ArmScore, ArmSummary, JudgedScore
+from evalplatform.comparisons.records import ArmDelta, ArmScore, ArmSummary, PlacedPoints
 from evalplatform.comparisons.significance import family_verdicts
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.kernel.seeds import derived_seed
@@ -33,7 +33,7 @@ def summarise_arms(
     baseline_arm: str,
     question_ids: Sequence[str],
     answers: Sequence[ArmAnswer],
-    scores: Sequence[JudgedScore] = (),
+    scores: Iterable[PlacedPoints] = (),
     timings: Sequence[CallTiming] = (),
     draws: int = 1,
     correction: Correction = "holm",
@@ -53,7 +53,7 @@ def summarise_arms(
         baseline_arm: the arm that deltas are taken from.
         question_ids: the questions that were to be asked, in order.
         answers: one row per arm, question and draw.
-        scores: judgements with their places; empty where nothing was judged.
+        scores: points with their places, read once; empty where nothing was judged.
         timings: how long the calls took.
         draws: how many draws each question was to have.
         correction: `holm` or `bh`.
@@ -84,7 +84,7 @@ def summarise_arms(
         interactions=interactions(points, combined=combined, baseline_arm=baseline_arm, correction=correction, effect_of=effect_of),
         costs=arm_costs(arms, answers=answers, timings=timings),
         retrieval=arm_retrievals(arms, answers=answers, required=required_documents or {}, clusters=clusters.labels if clusters else None),
-        coverage_rate=_coverage_rate(deltas, len(question_ids)) if scores else None,
+        coverage_rate=_coverage_rate(deltas, len(question_ids)) if any(table.judged for table in by_arm.values()) else None,
         cluster_field=None if clusters is None else clusters.field,
     )
 
@@ -152,10 +152,6 @@ def _deltas(
         )
         for arm, effect, verdict in zip(candidates, effects, verdicts, strict=True)
     }
-
-
-def _differences(candidate: Mapping[str, float], baseline: Mapping[str, float]) -> dict[str, float]:
-    return {question: candidate[question] - baseline[question] for question in baseline if question in candidate}
 
 
 def _coverage_rate(deltas: Mapping[str, ArmDelta], questions: int) -> float | None:

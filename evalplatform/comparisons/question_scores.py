@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 
-from evalplatform.comparisons.records import JudgedScore
+from evalplatform.comparisons.records import PlacedPoints
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.kernel.values import Value
 
@@ -15,20 +15,21 @@ class QuestionScores(Value):
     """One arm's points by question, in the order of the question set, and why the others have none.
 
     A question's points are the mean over its scored draws; a question without a scored draw is absent. `unscored_reasons` counts every
-    (question, draw) without points by its reason, the part before any colon and space.
+    (question, draw) without points by its reason, the part before any colon and space. `judged` counts those that a row speaks of.
     """
 
     points: dict[str, float]
     unscored_reasons: dict[str, int]
+    judged: int
 
 
 def question_scores(
-    scores: Iterable[JudgedScore], *, arms: Sequence[str], question_ids: Sequence[str], draws: int
+    scores: Iterable[PlacedPoints], *, arms: Sequence[str], question_ids: Sequence[str], draws: int
 ) -> dict[str, QuestionScores]:
     """Return every arm's points by question.
 
     Args:
-        scores: one row per arm, question and draw; a (question, draw) without a row counts as `not_judged`.
+        scores: one row per arm, question and draw; a (question, draw) without a row counts as `not_judged`. They are read once, one by one.
         arms: the arms, in order.
         question_ids: the questions that were to be asked, in order.
         draws: how many draws each question was to have.
@@ -37,43 +38,43 @@ def question_scores(
         UnknownNameError: a row names an arm or a question that is not in the experiment.
         InputError: two rows for one arm, question and draw, or a draw beyond `draws`.
     """
-    rows = _by_place(scores, arms=arms, question_ids=question_ids, draws=draws)
-    return {arm: _arm_scores(rows, arm, question_ids, draws) for arm in arms}
+    drawn = _by_place(scores, arms=arms, question_ids=question_ids, draws=draws)
+    return {arm: _arm_scores(drawn[arm]) for arm in arms}
+
+
+_Drawn = list[float | str | None]
+"""What each draw of a question came to: points, the word of the reason why there are none, or None where no row says."""
 
 
 def _by_place(
-    scores: Iterable[JudgedScore], *, arms: Sequence[str], question_ids: Sequence[str], draws: int
-) -> Mapping[tuple[str, str, int], JudgedScore]:
-    known_arms, known_questions = set(arms), set(question_ids)
-    rows: dict[tuple[str, str, int], JudgedScore] = {}
+    scores: Iterable[PlacedPoints], *, arms: Sequence[str], question_ids: Sequence[str], draws: int
+) -> dict[str, dict[str, _Drawn]]:
+    drawn: dict[str, dict[str, _Drawn]] = {arm: {question_id: [None] * draws for question_id in question_ids} for arm in arms}
     for row in scores:
-        if row.arm not in known_arms:
+        if row.arm not in drawn:
             raise UnknownNameError("arm", row.arm, arms, field="scores")
-        if row.question_id not in known_questions:
+        questions = drawn[row.arm]
+        if row.question_id not in questions:
             raise UnknownNameError("question id", row.question_id, question_ids, field="scores")
         if row.draw >= draws:
             raise InputError(f"draw {row.draw} of question {row.question_id!r} is beyond the {draws} of this run.", field="scores")
-        place = (row.arm, row.question_id, row.draw)
-        if place in rows:
+        of_draws = questions[row.question_id]
+        if of_draws[row.draw] is not None:
             raise InputError(f"arm {row.arm!r} has two scores for question {row.question_id!r}, draw {row.draw}.", field="scores")
-        rows[place] = row
-    return rows
+        of_draws[row.draw] = _reason_word(row.reason) if row.points is None else row.points
+    return drawn
 
 
-def _arm_scores(rows: Mapping[tuple[str, str, int], JudgedScore], arm: str, question_ids: Sequence[str], draws: int) -> QuestionScores:
+def _arm_scores(drawn: Mapping[str, _Drawn]) -> QuestionScores:
     points: dict[str, float] = {}
     unscored: Counter[str] = Counter()
-    for question_id in question_ids:
-        drawn: list[float] = []
-        for draw in range(draws):
-            row = rows.get((arm, question_id, draw))
-            if row is not None and row.judgement.points is not None:
-                drawn.append(row.judgement.points)
-            else:
-                unscored[NOT_JUDGED if row is None else _reason_word(row.judgement.reason)] += 1
-        if drawn:
-            points[question_id] = fsum(drawn) / len(drawn)
-    return QuestionScores(points=points, unscored_reasons=dict(sorted(unscored.items())))
+    for question_id, of_draws in drawn.items():
+        scored = [each for each in of_draws if isinstance(each, float)]
+        unscored.update(NOT_JUDGED if each is None else each for each in of_draws if not isinstance(each, float))
+        if scored:
+            points[question_id] = fsum(scored) / len(scored)
+    judged = sum(each is not None for of_draws in drawn.values() for each in of_draws)
+    return QuestionScores(points=points, unscored_reasons=dict(sorted(unscored.items())), judged=judged)
 
 
 def _reason_word(reason: str | None) -> str:

@@ -1,5 +1,7 @@
 """A judged score with its place in the experiment, and the summary of a cell under a judge. Nothing here is rounded."""
 
+from typing import NamedTuple, Protocol
+
 from pydantic import Field
 
 from evalplatform.judging.records import Judgement
@@ -11,6 +13,35 @@ LEAST_COVERAGE_RATE = 0.95
 """Under this share of questions scored in both arms a comparison could not be answered (treatment-arms spec, 15 and 16)."""
 
 
+class PlacedPoints(Protocol):
+    """The points of one answer, or None with a reason, and which question, arm and draw they belong to: all that a mean needs."""
+
+    @property
+    def question_id(self) -> str: ...  # noqa: D102 - the class says it
+
+    @property
+    def arm(self) -> str: ...  # noqa: D102
+
+    @property
+    def draw(self) -> int: ...  # noqa: D102
+
+    @property
+    def points(self) -> float | None: ...  # noqa: D102
+
+    @property
+    def reason(self) -> str | None: ...  # noqa: D102
+
+
+class ScorePoints(NamedTuple):
+    """The part of a judged score that is summed up. A million of them are read and summed in a tenth of the time of whole scores."""
+
+    question_id: str
+    arm: str
+    draw: int
+    points: float | None
+    reason: str | None
+
+
 class JudgedScore(Value):
     """A judgement, and which question, arm and draw it belongs to."""
 
@@ -18,6 +49,16 @@ class JudgedScore(Value):
     arm: str
     draw: int = 0
     judgement: Judgement
+
+    @property
+    def points(self) -> float | None:
+        """The judgement's points."""
+        return self.judgement.points
+
+    @property
+    def reason(self) -> str | None:
+        """Why the judgement has no points."""
+        return self.judgement.reason
 
 
 class ArmScore(Value):

@@ -46,7 +46,7 @@ def materialize_arm_summary(context: SuiteContext, cell: Cell, judge: JudgeCell 
         baseline_arm=suite.baseline_arm,
         question_ids=[question.id for question in questions.questions],
         answers=arm_answers.stored_answers(context, answers_manifest),
-        scores=[] if scores_manifest is None else judged_scores.stored_scores(context, scores_manifest),
+        scores=() if scores_manifest is None else judged_scores.stored_points(context, scores_manifest),
         timings=arm_answers.stored_timings(context, answers_manifest),
         draws=suite.draws,
         correction=suite.correction,

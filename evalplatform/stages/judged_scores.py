@@ -1,7 +1,7 @@
 """Stage `judged_scores` [cell x judge]: grade stored answers with stored material. It asks no answer."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from evalplatform.answering.records import ArmAnswer
 from evalplatform.artifacts.records import ArtifactManifest
@@ -9,7 +9,7 @@ from evalplatform.calls.counts import CallCounts
 from evalplatform.calls.desk import CallDesk
 from evalplatform.calls.failures import failures_of
 from evalplatform.calls.progress import ProgressMeter
-from evalplatform.comparisons.records import JudgedScore
+from evalplatform.comparisons.records import JudgedScore, ScorePoints
 from evalplatform.judging.judge import judge_kinds
 from evalplatform.judging.probe import probe_pinned_judge
 from evalplatform.judging.records import JudgeTask
@@ -21,7 +21,7 @@ from evalplatform.questions.records import Fact, Question
 from evalplatform.stages import arm_answers, question_set
 from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
 from evalplatform.stages.facts import ScoreFacts, as_facts
-from evalplatform.stages.tables import SCORES
+from evalplatform.stages.tables import SCORES, read_score_points
 
 ASSET = "judged_scores"
 CODE_VERSION = "1"
@@ -78,6 +78,11 @@ async def check_judge(context: SuiteContext, judge: JudgeCell) -> CallCounts:
 def stored_scores(context: SuiteContext, manifest: ArtifactManifest) -> list[JudgedScore]:
     """Return the scores of a stored version, in the order question, arm, draw."""
     return list(SCORES.read(context.catalog.read(manifest, SCORES_FILE)))
+
+
+def stored_points(context: SuiteContext, manifest: ArtifactManifest) -> Iterator[ScorePoints]:
+    """Iterate over the points of a stored version, in the order question, arm, draw; what else its scores hold is not read."""
+    return read_score_points(context.catalog.read(manifest, SCORES_FILE))
 
 
 def judge_tasks(answers: Sequence[ArmAnswer], *, questions: Mapping[str, Question], texts: Mapping[str, str]) -> list[JudgeTask]:

@@ -9,7 +9,7 @@ import orjson
 
 from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.artifacts.parquet import parquet_bytes, parquet_rows
-from evalplatform.comparisons.records import JudgedScore
+from evalplatform.comparisons.records import JudgedScore, ScorePoints
 from evalplatform.kernel.compact import Compactor
 from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import DigestMismatchError
@@ -50,6 +50,13 @@ class Table(Generic[Record]):
                 record = self.from_row(row)
                 compactor.compact(record)
                 yield record
+
+
+def read_score_points(data: bytes) -> Iterator[ScorePoints]:
+    """Iterate over the points of a table of scores, its other columns unread. The points are within 0-100 by the table's own writing."""
+    for rows in parquet_rows(data, columns=ScorePoints._fields):
+        for row in rows:
+            yield ScorePoints(**{**row, "reason": _text_in(row["reason"])})
 
 
 def texts_table(texts: Mapping[str, str]) -> bytes:

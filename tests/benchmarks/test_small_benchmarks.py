@@ -15,6 +15,10 @@ EVERY_FIGURE = [
     "60 questions, time to half as many",
     "60 questions x 2 arms, write, peak memory",
     "60 questions x 2 arms, read, peak memory",
+    "200 scores, write, peak memory",
+    "200 scores, read, peak memory",
+    "200 scores, aggregate, peak memory",
+    "200 scores, time to half as many",
 ]
 
 

@@ -16,7 +16,7 @@ from evalplatform.judging.records import Judgement
 from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import DigestMismatchError
 from evalplatform.kernel.usage import Usage
-from evalplatform.stages.tables import ANSWERS, SCORES, TEXTS, TIMINGS, Text, read_texts, texts_table
+from evalplatform.stages.tables import ANSWERS, SCORES, TEXTS, TIMINGS, Text, read_score_points, read_texts, texts_table
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.characters(categories=["Cs"]) | st.just("\x00"), max_size=20)
 COUNT = st.none() | st.integers(0, 2**40)
@@ -67,8 +67,11 @@ def test_answers_come_back_as_they_were_and_equal_answers_are_equal_bytes(answer
 
 
 @given(st.lists(st.builds(JudgedScore, question_id=ID, arm=ID, draw=st.integers(0, 9), judgement=JUDGEMENT), max_size=4))
-def test_scores_come_back_as_they_were(scores: list[JudgedScore]) -> None:
-    assert list(SCORES.read(SCORES.write(scores))) == scores
+def test_scores_come_back_as_they_were_and_so_do_their_points_alone(scores: list[JudgedScore]) -> None:
+    data = SCORES.write(scores)
+    assert list(SCORES.read(data)) == scores
+    points = [(score.question_id, score.arm, score.draw, score.judgement.points, score.judgement.reason) for score in scores]
+    assert list(read_score_points(data)) == points
 
 
 @given(st.lists(TEXT | st.builds("\x00surrogates:{}".format, TEXT), max_size=4))
