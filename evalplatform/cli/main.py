@@ -14,13 +14,15 @@ import typer
 from typer.exceptions import TyperException
 
 from evalplatform import __version__
-from evalplatform.cli import arms, assets, project
+from evalplatform.cli import arms, assets, project, serve
 from evalplatform.kernel.errors import EvalplatformError
+from evalplatform.project.deployment import variable_of
 
 DONE = 0
 NO = 1
 NOT_ANSWERED = 2
 INTERRUPTED = 130  # what typer makes of Ctrl-C
+DEBUG_VARIABLE = variable_of("debug")
 
 app = typer.Typer(
     name="evalplatform",
@@ -47,6 +49,7 @@ def _evalplatform(
 app.add_typer(arms.app, name="arms")
 app.add_typer(assets.app, name="assets")
 project.add_commands(app)
+serve.add_commands(app)
 
 
 def exit_code(arguments: Sequence[str]) -> int:
@@ -83,8 +86,8 @@ def run() -> None:
 
 
 def _unforeseen(error: Exception) -> int:
-    if os.environ.get("EVALPLATFORM_DEBUG"):
+    if os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0"):
         raise error
     typer.echo(f"error: something unforeseen went wrong: {type(error).__name__}: {error}", err=True)
-    typer.echo("Set EVALPLATFORM_DEBUG=1 to see where; please report it.", err=True)
+    typer.echo(f"Set {DEBUG_VARIABLE}=1 to see where; please report it.", err=True)
     return NOT_ANSWERED

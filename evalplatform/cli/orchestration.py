@@ -1,10 +1,7 @@
 """The commands that drive Dagster. It is imported inside functions: it costs two seconds, and most commands need none of it."""
 
-import errno
 import os
 import shutil
-import signal
-import socket
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -18,7 +15,7 @@ from evalplatform.calls.progress import OnProgress
 from evalplatform.cli.console import say, shown_progress
 from evalplatform.cli.results import counts_words, result_lines
 from evalplatform.cli.starter import copy_example
-from evalplatform.kernel.errors import EvalplatformError, InputError, RunStoppedError, StorageUnavailableError
+from evalplatform.kernel.errors import EvalplatformError, RunStoppedError, StorageUnavailableError
 from evalplatform.kernel.text import plural
 from evalplatform.kernel.usage import known_sum
 from evalplatform.project.load import PROJECT_FILE_NAME, PROJECT_VARIABLE, Project, load_project
@@ -45,7 +42,6 @@ concurrency:
   runs:
     max_concurrent_runs: 1 # an endpoint's limits hold inside a run; raise it where cells do not share endpoints
 """
-SUPERSEDED_COMMAND = "ignore:Function `dev_command` is superseded"
 WORKSPACE = """\
 load_from:
   - python_module: evalplatform.definitions
@@ -69,46 +65,10 @@ def prepare_dagster_home(project: Project) -> Path:
     return home
 
 
-def run_dev(project: Project, *, host: str, port: int, environ: Mapping[str, str]) -> int:
-    """Replace this process by `dagster dev` on the project: code location, web server, daemon.
-
-    Raises:
-        InputError: the port is taken, or the address is not this machine's.
-    """
-    refuse_taken_port(host, port)
-    home = prepare_dagster_home(project)
+def register_project(project: Project, home: Path) -> None:
+    """Register the project's cells and judges as partitions in the Dagster instance of `home`."""
     with _instance(home) as instance:
         _register(instance, project)
-    environment = {
-        **environ,
-        "DAGSTER_HOME": os.fspath(home),
-        PROJECT_VARIABLE: os.fspath(project.file or project.root),
-        "PYTHONWARNINGS": ",".join(filter(None, (environ.get("PYTHONWARNINGS"), SUPERSEDED_COMMAND))),
-    }
-    own_workspace = project.root / "workspace.yaml"
-    workspace = own_workspace if own_workspace.is_file() else home / "workspace.yaml"
-    command = [sys.executable, "-m", "dagster", "dev", "-w", os.fspath(workspace), "-h", host, "-p", str(port)]
-    say(f"Dagster UI: http://{host}:{port} once it says that it serves (Ctrl-C ends it)")
-    # A script's background job starts with SIGINT ignored, and `dagster dev` handles SIGTERM as it handles SIGINT: it could not be ended.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # Python looks for modules in the working directory first: a project's own `assets` package would hide the one that is meant.
-    os.chdir(home)
-    os.execve(command[0], command, environment)
-
-
-def refuse_taken_port(host: str, port: int) -> None:
-    """Raise InputError unless the port can be listened on; `dagster dev` would start its daemon first and say so late."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-    except OverflowError as error:
-        raise InputError(f"{port} is no port: they go from 0 to 65535.", field="--port") from error
-    except OSError as error:
-        taken = error.errno == errno.EADDRINUSE
-        why = "is taken; name another one, or end what uses it" if taken else f"cannot be listened on: {error.strerror}"
-        raise InputError(f"port {port} of {host} {why}.", field="--port" if taken else "--host") from error
 
 
 def run_demo(folder: Path | None) -> int:

@@ -73,11 +73,12 @@ def demo(
 
 def dev(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the Dagster UI.")] = 3000,
-    host: Annotated[str, typer.Option(help="Address the Dagster UI listens on.")] = "127.0.0.1",
+    web_port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the web app: reports and downloads.")] = 8787,
+    host: Annotated[str, typer.Option(help="Address that both listen on.")] = "127.0.0.1",
     project: ProjectOption = None,
 ) -> int:
-    """Open the Dagster UI, with its daemon, on the project."""
+    """Open the Dagster UI, with its daemon, on the project, and the web app that its links lead to."""
     from evalplatform.cli.console import required_project
-    from evalplatform.cli.orchestration import run_dev
+    from evalplatform.cli.dev import run_dev
 
-    return run_dev(required_project(project), host=host, port=port, environ=os.environ)
+    return run_dev(required_project(project), host=host, port=port, web_port=web_port, environ=os.environ)

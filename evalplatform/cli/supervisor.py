@@ -1,0 +1,83 @@
+"""Several servers as one command: started together, stopped together."""
+
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+from evalplatform.cli.console import say
+
+CHECK_EVERY_SECONDS = 0.2
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A command that serves until it is told to end. `ends_well` are the exit codes of an end that was asked for."""
+
+    name: str
+    command: Sequence[str]
+    ends_well: frozenset[int] = frozenset({0, -signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP})
+
+
+def run_together(servers: Sequence[Server], *, folder: Path, environment: Mapping[str, str]) -> int:
+    """Run the servers in `folder` until this process is told to end (SIGINT, SIGTERM, SIGHUP) or one of them ends; then end them all.
+
+    Each has a process group of its own, so that Ctrl-C reaches it once, by way of this process: a second one would cut its shutdown short.
+    Every further signal is passed on as well.
+
+    Returns:
+        0 when the end was asked for and all ended well; 2 when one ended by itself, whatever it says of that, or ended badly.
+    """
+    with _caught_signals() as caught:
+        running = {server: _started(server, folder, environment) for server in servers}
+        asked = _wait_for_signal_or_end(caught, running)
+        first_ended = next((server for server, process in running.items() if process.poll() is not None), None)
+        if asked is None and first_ended is not None:
+            say(f"error: {first_ended.name} has ended by itself (exit code {running[first_ended].returncode}); the rest is ended too.")
+        _end_all(caught, running, asked or signal.SIGTERM)
+    ended_well = all(process.returncode in server.ends_well for server, process in running.items())
+    return 0 if asked is not None and ended_well else 2
+
+
+def _started(server: Server, folder: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(server.command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, process_group=0)
+
+
+@contextmanager
+def _caught_signals() -> Iterator["SimpleQueue[signal.Signals]"]:
+    """Collect the signals that ask for an end. A script's background job starts with SIGINT ignored; here it is heard all the same."""
+    caught: SimpleQueue[signal.Signals] = SimpleQueue()
+    before = {number: signal.signal(number, lambda received, _: caught.put(signal.Signals(received))) for number in STOP_SIGNALS}
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _wait_for_signal_or_end(
+    caught: "SimpleQueue[signal.Signals]", running: Mapping[Server, "subprocess.Popen[bytes]"]
+) -> signal.Signals | None:
+    while all(process.poll() is None for process in running.values()):
+        try:
+            return caught.get(timeout=CHECK_EVERY_SECONDS)
+        except Empty:
+            continue
+    return None
+
+
+def _end_all(caught: "SimpleQueue[signal.Signals]", running: Mapping[Server, "subprocess.Popen[bytes]"], first: signal.Signals) -> None:
+    """Pass `first` on, and then every signal that comes while they end; none is killed, since a run may be storing its last answers."""
+    to_send: signal.Signals | None = first
+    while left := [process for process in running.values() if process.poll() is None]:
+        if to_send is not None:
+            for process in left:
+                process.send_signal(to_send)
+        try:
+            to_send = caught.get(timeout=CHECK_EVERY_SECONDS)
+        except Empty:
+            to_send = None
