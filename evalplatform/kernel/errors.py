@@ -13,6 +13,7 @@
     │   ├── FatalCallError             auth, bad request, unknown model: asking again cannot help
     │   └── UnusableReplyError         the server answered with something that is not a reply
     ├── RetrievalError                 a document source that could not answer
+    ├── EntitlementError               something that the deployment does not grant the tenant
     ├── RunStoppedError                the run ends here; what is finished is kept, a rerun goes on
     │   ├── BudgetExhaustedError       the spend cap
     │   ├── CircuitOpenError           the same failure again and again
@@ -141,6 +142,14 @@ class RetrievalError(EvalplatformError):
     def __init__(self, message: str, *, reason: Literal["retrieval_failed", "rerank_failed"] = "retrieval_failed") -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class EntitlementError(EvalplatformError):
+    """Something that the deployment does not grant the tenant. `entitlement` names it, such as `monitoring.managed`."""
+
+    def __init__(self, entitlement: str, message: str) -> None:
+        super().__init__(message)
+        self.entitlement = entitlement
 
 
 class RunStoppedError(EvalplatformError):

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,11 +12,13 @@ from ruamel.yaml.comments import CommentedMap
 from evalplatform.arms.grammar import checked_arm_name, parse_spec
 from evalplatform.kernel.errors import ArmSpecError, InputError, ProjectFileError, UnknownNameError
 from evalplatform.project.cells import Cell, JudgeCell, resolved_cell, resolved_judge
+from evalplatform.project.deployment import DeploymentSettings, variable_of
+from evalplatform.project.entitlements import Entitlements, read_entitlements
 from evalplatform.project.schema import EndpointSettings, ProjectFile, SuiteSettings
 from evalplatform.project.yaml_file import error_from_validation, line_of, plain, read_yaml_mapping
 
 PROJECT_FILE_NAME = "evalplatform.yaml"
-PROJECT_VARIABLE = "EVALPLATFORM_PROJECT"
+PROJECT_VARIABLE = variable_of("project")
 RESERVED_SUITE_IDS = frozenset({"comparisons", "monitoring", "runs", "suites"})
 
 Found = TypeVar("Found")
@@ -24,11 +26,16 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Project:
-    """A loaded project. `file` is None for one that was made up from command-line flags."""
+    """A loaded project. `file` is None for one that was made up from command-line flags.
+
+    `entitlements` is what its tenant may use here: what the deployment grants, narrowed by the project file.
+    """
 
     root: Path
     settings: ProjectFile
     file: Path | None = None
+    deployment: DeploymentSettings = field(default_factory=DeploymentSettings)
+    entitlements: Entitlements = field(default_factory=Entitlements)
 
     @property
     def state_folder(self) -> Path:
@@ -110,14 +117,14 @@ def load_project(path: Path, *, environ: Mapping[str, str] = os.environ) -> Proj
 
     Raises:
         ProjectFileError: with file, line, dotted field, the rule, and the nearest valid name.
+        InputError: an EVALPLATFORM_ variable has a value it does not take.
     """
     path = path.resolve()
+    deployment = DeploymentSettings.from_environment(environ)
     data = read_yaml_mapping(path)
     values = plain(data)
     assert isinstance(values, dict)  # read_yaml_mapping returns mappings only
-    for field, variable in (("storage", "EVALPLATFORM_STORAGE"), ("database", "EVALPLATFORM_DATABASE")):
-        if environ.get(variable):
-            values[field] = environ[variable]
+    values.update({name: value for name in ("storage", "database") if (value := getattr(deployment, name))})
     try:
         settings = ProjectFile.model_validate(values)
     except ValidationError as error:
@@ -133,11 +140,18 @@ def load_project(path: Path, *, environ: Mapping[str, str] = os.environ) -> Proj
     for loc, noun, name in _repetitions(settings):
         rule = f"the {noun} {name!r} stands here twice; name it once."
         raise ProjectFileError(rule, file=path, line=line_of(data, loc), field=".".join(str(part) for part in loc))
-    project = Project(root=path.parent, settings=settings, file=path)
+    granted = _granted(settings.tenant, deployment).narrowed_by(settings.entitlements)
+    project = Project(root=path.parent, settings=settings, file=path, deployment=deployment, entitlements=granted)
     _check_arm_specs(project, data)
     for judge_id in settings.judges:
         _check_judge(project, judge_id, data)
     return project
+
+
+def _granted(tenant: str, deployment: DeploymentSettings) -> Entitlements:
+    if deployment.entitlements is None:
+        return Entitlements()
+    return read_entitlements(Path(deployment.entitlements).expanduser()).of_tenant(tenant)
 
 
 def _check_arm_specs(project: Project, data: CommentedMap) -> None:

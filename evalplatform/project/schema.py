@@ -9,6 +9,7 @@ from evalplatform.calls.retry import RetryPolicy
 from evalplatform.kernel.keys import KEY_PATTERN
 from evalplatform.kernel.values import Value
 from evalplatform.ports.model_client import Sampling
+from evalplatform.project.entitlements import Entitlements
 
 Id = Annotated[str, StringConstraints(pattern=f"^{KEY_PATTERN.pattern}$", max_length=60)]
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -106,3 +107,6 @@ class ProjectFile(Value):
     products: dict[Text, ProductSettings] = Field(default_factory=dict)
     suites: dict[Id, SuiteSettings] = Field(default_factory=dict)
     budgets: dict[Id, BudgetSettings] = Field(default_factory=dict)
+    entitlements: Entitlements = Field(
+        default=Entitlements(), description="What this project may use of what the deployment grants its tenant; it never widens that."
+    )

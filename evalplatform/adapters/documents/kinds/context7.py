@@ -16,12 +16,13 @@ from evalplatform.adapters.documents.source_kind import SourceContext, document_
 from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.errors import ArmSpecError, RetrievalError, nearest_name
 from evalplatform.ports.documents import Chunk
+from evalplatform.project.deployment import variable_of
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
 DEFAULT_URL = "https://context7.com"
-URL_VARIABLE = "EVALPLATFORM_CONTEXT7_URL"
+URL_VARIABLE = variable_of("context7_url")
 KEY_VARIABLE = "CONTEXT7_API_KEY"
 
 

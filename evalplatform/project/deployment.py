@@ -1,0 +1,116 @@
+"""What a deployment sets through its environment: the one place that says which EVALPLATFORM_ variables exist.
+
+One project file serves laptop and deployment; what differs between them stands here. A field's name in capitals after `EVALPLATFORM_` is
+its variable, its description and example are the reference in docs/deployment.md.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from evalplatform.kernel.errors import InputError, nearest_name
+from evalplatform.kernel.values import Value
+from evalplatform.project.yaml_file import problem_sentence
+
+PREFIX = "EVALPLATFORM_"
+DEFAULT_WEB_URL = "http://127.0.0.1:8787"
+
+WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$")]
+
+
+class DeploymentSettings(Value):
+    """The settings of a deployment. A variable that is empty counts as one that is not set."""
+
+    project: str | None = Field(
+        default=None,
+        description="The project file, or its folder. Unset, the nearest `evalplatform.yaml` from the working directory upward.",
+        examples=["/srv/project"],
+    )
+    storage: str | None = Field(
+        default=None,
+        description="The object store's URL, in place of `storage` of the project file.",
+        examples=["s3://evaluations/prod?region=eu-central-1"],
+    )
+    database: str | None = Field(
+        default=None,
+        description="The database's URL, in place of `database` of the project file.",
+        examples=["postgresql://evalplatform@db/evalplatform"],
+    )
+    web_url: WebAddress = Field(
+        default=DEFAULT_WEB_URL,
+        description="Where people reach the web app; links in Dagster go there.",
+        examples=["https://evaluations.example.com"],
+    )
+    download_link_seconds: int = Field(
+        default=300,
+        ge=1,
+        le=604_800,  # the longest that the S3 protocol signs for
+        description="How long a link into the object store works after a download was clicked, in seconds.",
+        examples=["300"],
+    )
+    runs_per_endpoint: int = Field(
+        default=1,
+        ge=1,
+        description="How many runs may use an endpoint at a time, as Dagster's pools allow: each takes that part of its limits.",
+        examples=["4"],
+    )
+    entitlements: str | None = Field(
+        default=None,
+        description="A YAML or JSON file that says what each tenant may use. Where it is not set, every tenant may use everything.",
+        examples=["/etc/evalplatform/entitlements.yaml"],
+    )
+    context7_url: str | None = Field(
+        default=None,
+        description="The address of the Context7 service, where it is not the public one.",
+        examples=["http://context7.internal"],
+    )
+    debug: bool = Field(
+        default=False,
+        description="Show where an unforeseen error came from.",
+        examples=["1"],
+    )
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> Self:
+        """Return what the environment sets; variables that are not ours are left alone.
+
+        Raises:
+            InputError: a value that its variable does not take. What stands there is not repeated: a URL may hold a password.
+        """
+        given = {name: environ[variable_of(name)] for name in cls.model_fields if environ.get(variable_of(name))}
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            name = str(first["loc"][0])
+            rule = "must be an http or https address." if name == "web_url" else _rule(first["type"], problem_sentence(first, [first]))
+            raise InputError(rule, field=variable_of(name)) from None
+
+
+def _rule(kind: str, sentence: str) -> str:
+    return "must be 1 or 0." if kind == "bool_parsing" else sentence.replace(" (got None)", "")
+
+
+def variable_of(field: str) -> str:
+    """Return the environment variable of a field of DeploymentSettings."""
+    return f"{PREFIX}{field.upper()}"
+
+
+def unknown_variables(environ: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the EVALPLATFORM_ variables that nothing reads, each with the nearest one that exists, or None."""
+    known = [variable_of(name) for name in DeploymentSettings.model_fields]
+    strange = (name for name in sorted(environ) if name.startswith(PREFIX) and name not in known)
+    # By what comes after the prefix: the prefix alone would make every two of them alike.
+    endings = [name.removeprefix(PREFIX) for name in known]
+    nearest = {name: nearest_name(name.removeprefix(PREFIX), endings) for name in strange}
+    return {name: None if ending is None else f"{PREFIX}{ending}" for name, ending in nearest.items()}
+
+
+def environment_reference() -> str:
+    """Return the Markdown table of docs/deployment.md: every variable with its meaning, default and an example."""
+    rows = ["| variable | means | default | example |", "| --- | --- | --- | --- |"]
+    for name, field in DeploymentSettings.model_fields.items():
+        default = "" if field.default is None else f"`{int(field.default) if isinstance(field.default, bool) else field.default}`"
+        rows.append(f"| `{variable_of(name)}` | {field.description} | {default} | `{(field.examples or [''])[0]}` |")
+    return "\n".join(rows) + "\n"

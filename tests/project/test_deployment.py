@@ -1,0 +1,58 @@
+"""What the environment sets, and the reference that is generated from it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from evalplatform.kernel.errors import InputError
+from evalplatform.project.deployment import DeploymentSettings, environment_reference, unknown_variables, variable_of
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_reference_in_the_docs_is_the_generated_one():
+    assert environment_reference() in (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", list(DeploymentSettings.model_fields))
+def test_every_variable_has_a_meaning_and_an_example_that_it_takes(name):
+    field = DeploymentSettings.model_fields[name]
+    assert field.description
+    (example,) = field.examples or []
+    assert DeploymentSettings.from_environment({variable_of(name): example}) != DeploymentSettings() or example == str(field.default)
+
+
+def test_an_empty_variable_counts_as_one_that_is_not_set():
+    assert DeploymentSettings.from_environment({"EVALPLATFORM_RUNS_PER_ENDPOINT": "", "PATH": "/bin"}) == DeploymentSettings()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "rule"),
+    [
+        ("EVALPLATFORM_RUNS_PER_ENDPOINT", "many", "must be a whole number"),
+        ("EVALPLATFORM_RUNS_PER_ENDPOINT", "0", "must be greater than or equal to 1"),
+        ("EVALPLATFORM_WEB_URL", "ftp://me:s3cret@host", "must be an http or https address"),
+        ("EVALPLATFORM_DEBUG", "perhaps", "must be 1 or 0"),
+    ],
+)
+def test_a_value_that_a_variable_does_not_take_is_refused_by_name_and_not_repeated(variable, value, rule):
+    with pytest.raises(InputError) as refused:
+        DeploymentSettings.from_environment({variable: value})
+    assert refused.value.field == variable
+    assert rule in refused.value.rule
+    assert value not in str(refused.value).split()
+
+
+def test_a_misspelt_variable_is_named_with_the_nearest_one_and_a_strange_one_without():
+    environ = {"EVALPLATFORM_DATABSE": "x", "EVALPLATFORM_QQ": "x", "EVALPLATFORM_STORAGE": "x", "DATABSE": "x"}
+    assert unknown_variables(environ) == {"EVALPLATFORM_DATABSE": "EVALPLATFORM_DATABASE", "EVALPLATFORM_QQ": None}
+
+
+def test_no_module_reads_a_variable_that_the_settings_do_not_hold():
+    """A name in quotes is read or passed on; a name in a sentence is not."""
+    known = {variable_of(name) for name in DeploymentSettings.model_fields}
+    for package in ("evalplatform", "assets", "sensors", "resources"):
+        for path in (ROOT / package).rglob("*.py"):
+            named = set(re.findall(r"\bEVALPLATFORM_[A-Z0-9_]+", path.read_text(encoding="utf-8")))
+            assert named <= known, path
