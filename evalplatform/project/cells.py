@@ -24,6 +24,13 @@ class Cell(Value):
         """How reports name the cell: `model|harness|plugin set`, as in arms.v1."""
         return f"{self.model}|{self.harness}|none"
 
+    @property
+    def behaviour(self) -> dict[str, object]:
+        """What the key's digits are the digest of: all that decides what an answer means."""
+        return _cell_behaviour(
+            model=self.model, provider=self.provider, base_url=self.base_url, harness=self.harness, sampling=self.sampling
+        )
+
 
 class JudgeCell(Value):
     """A judge with its endpoint. `key` is its partition key; `prompt_digest` that of everything fixed it is told."""
@@ -35,6 +42,11 @@ class JudgeCell(Value):
     prompt_digest: str
     metrics: tuple[str, ...]
 
+    @property
+    def behaviour(self) -> dict[str, object]:
+        """What the key's digits are the digest of: all that decides what points mean."""
+        return _judge_behaviour(self.settings, self.prompt_digest)
+
 
 def resolved_cell(cell_id: str, settings: CellSettings, endpoint: EndpointSettings) -> Cell:
     """Return the cell with its key.
@@ -42,14 +54,13 @@ def resolved_cell(cell_id: str, settings: CellSettings, endpoint: EndpointSettin
     The key's six hex digits cover model, provider, base URL, harness, plugins and all sampling but the seed. Prices, limits, key names and
     the seed stay outside: they do not change what an answer means.
     """
-    behaviour: dict[str, object] = {
-        "model": settings.model,
-        "provider": endpoint.provider,
-        "base_url": endpoint.base_url,
-        "harness": settings.harness,
-        "plugins": [],
-        "sampling": _sampling_behaviour(settings.sampling),
-    }
+    behaviour = _cell_behaviour(
+        model=settings.model,
+        provider=endpoint.provider,
+        base_url=endpoint.base_url,
+        harness=settings.harness,
+        sampling=settings.sampling,
+    )
     return Cell(
         id=cell_id,
         key=key_with_digest(cell_id, behaviour),
@@ -81,23 +92,37 @@ def resolved_judge(judge_id: str, declared: JudgeDeclaration, endpoint: Endpoint
         grounded_from_topics=declared.grounded_from_topics,
     )
     judge = judge_kinds.get(declared.kind)(settings, asker=None)
-    behaviour = {
-        "kind": settings.kind,
-        "model": settings.model,
-        "provider": settings.provider,
-        "base_url": settings.base_url,
-        "sampling": _sampling_behaviour(settings.sampling),
-        "prompt": judge.prompt_digest,
-        "grounded_from_topics": settings.grounded_from_topics,
-    }
     return JudgeCell(
         id=judge_id,
-        key=key_with_digest(judge_id, behaviour),
+        key=key_with_digest(judge_id, _judge_behaviour(settings, judge.prompt_digest)),
         endpoint=declared.endpoint,
         settings=settings,
         prompt_digest=judge.prompt_digest,
         metrics=judge.metrics,
     )
+
+
+def _cell_behaviour(*, model: str, provider: str, base_url: str | None, harness: str, sampling: Sampling) -> dict[str, object]:
+    return {
+        "model": model,
+        "provider": provider,
+        "base_url": base_url,
+        "harness": harness,
+        "plugins": [],
+        "sampling": _sampling_behaviour(sampling),
+    }
+
+
+def _judge_behaviour(settings: JudgeSettings, prompt_digest: str) -> dict[str, object]:
+    return {
+        "kind": settings.kind,
+        "model": settings.model,
+        "provider": settings.provider,
+        "base_url": settings.base_url,
+        "sampling": _sampling_behaviour(settings.sampling),
+        "prompt": prompt_digest,
+        "grounded_from_topics": settings.grounded_from_topics,
+    }
 
 
 def _sampling_behaviour(sampling: Sampling) -> dict[str, object]:
