@@ -39,6 +39,15 @@ def json_digest(value: object) -> str:
     return bytes_digest(canonical_json(value))
 
 
+def answer_digest(question: str, answer: str) -> str:
+    """Return the digest of an answer to a question: the same answer to the same question has one, whichever arm, cell or draw gave it.
+
+    It is the digest of the canonical JSON `{"answer": text digest, "question": text digest}`. Digests stand in for the texts because JSON
+    cannot hold a lone surrogate, and a text can.
+    """
+    return json_digest({"question": text_digest(question), "answer": text_digest(answer)})
+
+
 def data_version(inputs: Mapping[str, str], *, schema_version: str) -> str:
     """Return the 16 hex digits that say which inputs an artifact was made from.
 

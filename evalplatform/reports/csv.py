@@ -6,7 +6,7 @@ from typing import TextIO
 
 from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.comparisons.records import JudgedScore
-from evalplatform.kernel.digests import text_digest
+from evalplatform.kernel.digests import answer_digest
 from evalplatform.questions.records import Question, QuestionSet
 from evalplatform.reports.arms_retrieval import required_found
 from evalplatform.reports.arms_rows import Place, RunRows
@@ -66,7 +66,8 @@ def write_scores_csv(
 
     The first row names the columns; those of retrieval follow where a question requires documents, and those of the judge's dimensions come
     last, as `dimension_NAME`. A missing number is an empty cell. A place without an answer has the state `not_asked`. Answers stand by
-    length and digest; their text is in the JSON artifact.
+    length and digest; their text is in the JSON artifact. `answer_digest` is what labels belong to: with a column of judgements added, the
+    file can be imported as labels.
 
     Args:
         out: an open text file, UTF-8, opened with `newline=""`.
@@ -100,16 +101,16 @@ def _values(question: Question, place: Place, rows: RunRows) -> tuple[CsvValue, 
         "not_asked" if answer is None else answer.state,
         None if judgement is None else judgement.points,
         rows.why_unscored(place),
-        *((None,) * 10 if answer is None else _answer_values(answer)),
+        *((None,) * 10 if answer is None else _answer_values(question, answer)),
         *((None,) * 3 if timing is None else (timing.latency_seconds, timing.time_to_first_token_seconds, timing.replayed)),
         *((None,) * 2 if judgement is None else (judgement.redraws, judgement.cost_usd)),
     )
 
 
-def _answer_values(answer: ArmAnswer) -> tuple[CsvValue, ...]:
+def _answer_values(question: Question, answer: ArmAnswer) -> tuple[CsvValue, ...]:
     return (
         None if answer.answer is None else len(answer.answer),
-        None if answer.answer is None else text_digest(answer.answer),
+        None if answer.answer is None else answer_digest(question.question, answer.answer),
         answer.request_digest,
         answer.material_digest,
         answer.same_call,

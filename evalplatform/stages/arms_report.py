@@ -23,11 +23,19 @@ from evalplatform.reports.markdown import arms_markdown
 from evalplatform.reports.run_facts import DocumentSourceFacts, JudgeFacts, RunFacts
 from evalplatform.retrieval.rerank import RERANKER
 from evalplatform.stages import arm_answers, arm_summary, corpus, judged_scores, question_set
-from evalplatform.stages.context import StageKey, StageResult, SuiteContext, refuse_mixed_versions, stored_result, unchanged_result
+from evalplatform.stages.context import (
+    StageKey,
+    StageResult,
+    SuiteContext,
+    refuse_mixed_versions,
+    stored_result,
+    unchanged_result,
+    versions_of,
+)
 from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts
 
 ASSET = "arms_report"
-CODE_VERSION = "4"
+CODE_VERSION = "5"
 MARKDOWN_FILE = "report.md"
 HTML_FILE = "report.html"
 CSV_FILE = "scores.csv"
@@ -43,7 +51,7 @@ def materialize_arms_report(context: SuiteContext, cell: Cell, judge: JudgeCell 
     read = _read_manifests(context, cell, judge)
     key = StageKey(
         context.artifact(ASSET, arm_summary.partition(cell, judge)),
-        inputs={**{manifest.artifact.asset: manifest.data_version for manifest in read.lineage}, "product": context.suite.product},
+        inputs=report_inputs(context, cell, judge, versions_of(read.lineage)),
         code_version=CODE_VERSION,
         lineage=read.lineage,
     )
@@ -73,6 +81,12 @@ def materialize_arms_report(context: SuiteContext, cell: Cell, judge: JudgeCell 
         judge_calls=run.facts.judge_calls,
     )
     return stored_result(context, key, files=files, facts=as_facts(facts))
+
+
+def report_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell | None, versions: Mapping[str, str]) -> dict[str, str]:
+    """Return the named inputs of a report, given the data versions of what it reads: the questions are those that the answers answer."""
+    read = (question_set.ASSET, arm_answers.ASSET, *(() if judge is None else (judged_scores.ASSET,)), arm_summary.ASSET)
+    return {**{asset: versions[asset] for asset in read}, "product": context.suite.product}
 
 
 _DOWNLOAD_LABELS = {MARKDOWN_FILE: "Markdown", CSV_FILE: "Scores (CSV)"}

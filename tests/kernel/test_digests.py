@@ -5,7 +5,15 @@ import math
 
 import pytest
 
-from evalplatform.kernel.digests import EMPTY_TEXT_DIGEST, bytes_digest, canonical_json, data_version, json_digest, text_digest
+from evalplatform.kernel.digests import (
+    EMPTY_TEXT_DIGEST,
+    answer_digest,
+    bytes_digest,
+    canonical_json,
+    data_version,
+    json_digest,
+    text_digest,
+)
 from evalplatform.kernel.errors import InputError
 
 
@@ -49,3 +57,10 @@ def test_a_data_version_depends_on_names_values_and_schema_and_not_on_order() ->
         data_version({"a": "1", "b": "2"}, schema_version="x.v2"),
     ]
     assert len({version, *others}) == 5
+
+
+def test_an_answers_digest_is_of_question_and_answer_and_of_nothing_else() -> None:
+    assert answer_digest("Which part?", "The lid.") == answer_digest("Which part?", "The lid.")
+    others = [("Which part?", "The lid"), ("Which part", "The lid."), ("The lid.", "Which part?"), ("", "Which part?The lid.")]
+    assert len({answer_digest(*pair) for pair in (("Which part?", "The lid."), *others)}) == 5
+    assert answer_digest("a\ud800", "b\x00").startswith("sha256:")

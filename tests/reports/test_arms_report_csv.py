@@ -7,6 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalplatform.kernel.digests import answer_digest
 from evalplatform.reports.csv import spreadsheet_safe, write_scores_csv
 from tests.support.arms_fixture import ArmsRun, arms_run
 from tests.support.snapshots import assert_snapshot
@@ -61,6 +62,14 @@ def test_an_answer_that_was_never_asked_for_has_a_row_that_says_so() -> None:
     short = ArmsRun(run.facts, run.questions, run.answers[:-1], run.scores[:-1], run.timings[:-1], run.summary)
     last = rows(written(short))[-1]
     assert (last["state"], last["unscored_reason"], last["points"]) == ("not_asked", "not_asked", "")
+
+
+def test_an_answer_has_the_digest_that_labels_belong_to() -> None:
+    run = arms_run(questions=2, arms=("baseline", "docs"))
+    texts = {(answer.question_id, answer.arm): answer.answer for answer in run.answers}
+    asked = {question.id: question.question for question in run.questions.questions}
+    for row in rows(written(run)):
+        assert row["answer_digest"] == answer_digest(asked[row["question_id"]], texts[row["question_id"], row["arm"]] or "")
 
 
 def test_points_are_not_rounded() -> None:

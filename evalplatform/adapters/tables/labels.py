@@ -4,11 +4,11 @@ from typing import ClassVar
 
 from pydantic import AwareDatetime
 from sqlalchemy import JSON, UniqueConstraint
-from sqlmodel import Field
+from sqlmodel import AutoString, Field
 
 from evalplatform.adapters.tables.base import ROW_ID, UtcDateTime
 from evalplatform.adapters.tables.rows import ROW_CONFIG, TableRow
-from evalplatform.ports.labels import Label
+from evalplatform.ports.labels import Label, Scale, SubjectKind, Verdict
 
 
 class LabelRow(Label, TableRow, table=True):
@@ -20,5 +20,7 @@ class LabelRow(Label, TableRow, table=True):
 
     id: int | None = Field(default=None, primary_key=True, sa_type=ROW_ID)
     project: str
-    value: float | str = Field(sa_type=JSON)
+    subject_kind: SubjectKind = Field(sa_type=AutoString)
+    scale: Scale = Field(sa_type=AutoString)
+    value: float | Verdict = Field(sa_type=JSON)
     labelled_at: AwareDatetime = Field(sa_type=UtcDateTime)
