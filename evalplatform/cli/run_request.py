@@ -15,6 +15,7 @@ from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.kernel.keys import slug
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.load import Project
+from evalplatform.project.policy import SuiteChecks
 from evalplatform.project.schema import (
     ArmDeclaration,
     CellSettings,
@@ -148,6 +149,8 @@ def _suite(flags: ArmsRunFlags, named: SuiteSettings | None, project: Project, w
         rerank_threshold=_first(flags.rerank_threshold, named.rerank_threshold if named else DEFAULT_RERANK_THRESHOLD),
         correction=named.correction if named else "holm",
         cluster_field=named.cluster_field if named else None,
+        pass_points=named.pass_points if named else None,
+        checks=named.checks if named else SuiteChecks(),
     )
 
 

@@ -14,6 +14,7 @@
     │   └── UnusableReplyError         the server answered with something that is not a reply
     ├── RetrievalError                 a document source that could not answer
     ├── EntitlementError               something that the deployment does not grant the tenant
+    ├── CheckFailedError               a check that blocks failed; what was made before it is kept
     ├── RunStoppedError                the run ends here; what is finished is kept, a rerun goes on
     │   ├── BudgetExhaustedError       the spend cap
     │   ├── CircuitOpenError           the same failure again and again
@@ -150,6 +151,10 @@ class EntitlementError(EvalplatformError):
     def __init__(self, entitlement: str, message: str) -> None:
         super().__init__(message)
         self.entitlement = entitlement
+
+
+class CheckFailedError(EvalplatformError):
+    """A check that the project file makes blocking failed: nothing after it is made for its partition."""
 
 
 class RunStoppedError(EvalplatformError):

@@ -9,6 +9,7 @@ from evalplatform.calls.retry import RetryPolicy
 from evalplatform.kernel.keys import KEY_PATTERN
 from evalplatform.kernel.values import Value
 from evalplatform.ports.model_client import Sampling
+from evalplatform.project.policy import Policy, SuiteChecks
 from evalplatform.project.entitlements import Entitlements
 
 Id = Annotated[str, StringConstraints(pattern=f"^{KEY_PATTERN.pattern}$", max_length=60)]
@@ -85,6 +86,13 @@ class SuiteSettings(Value):
     rerank_threshold: float = Field(default=0.3, strict=True, ge=0, le=1)
     correction: Literal["holm", "bh"] = "holm"
     cluster_field: Text | None = Field(default=None, description="A question field; standard errors are then clustered by it.")
+    pass_points: float | None = Field(default=None, strict=True, ge=0, le=100, description="An answer passes with this many points or more.")
+    checks: SuiteChecks = Field(default=SuiteChecks(), description="Limits of the checks on what was made, and which of them block.")
+
+    @property
+    def policy(self) -> Policy:
+        """The threshold and the limits of this suite, defaults filled in."""
+        return Policy(pass_points=self.pass_points, checks=self.checks)
 
 
 class BudgetSettings(Value):
