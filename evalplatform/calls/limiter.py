@@ -24,6 +24,11 @@ class Limits(Value):
         """How many workers keep that many calls in flight: half as many again, for those that look into the ledger or read a reply."""
         return self.max_concurrent + -(-self.max_concurrent // 2)
 
+    def shared_by(self, runs: int) -> "Limits":
+        """Return what each of so many runs may take, so that together they keep within these limits; one call at a time at the least."""
+        per_minute = None if self.requests_per_minute is None else max(1, self.requests_per_minute // runs)
+        return Limits(max_concurrent=max(1, self.max_concurrent // runs), requests_per_minute=per_minute)
+
 
 class EndpointLimiter:
     """Holds calls back until the endpoint may take them.
