@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from evalplatform.kernel.csv_text import decoded_text
 from evalplatform.kernel.errors import QuestionSetError, nearest_name
 from evalplatform.kernel.text import plural
 from evalplatform.questions.cleaning import is_blank
@@ -67,13 +68,7 @@ def _text_of(path: Path, *, file: str) -> str:
         data = path.read_bytes()
     except OSError as error:
         raise QuestionSetError(f"cannot be read: {error.strerror or error}.", file=file) from None
-    try:
-        return data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise QuestionSetError(
-            f"is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}; save the file as UTF-8.", file=file, line=line
-        ) from None
+    return decoded_text(data, file=file, error=QuestionSetError)
 
 
 def _check_stamps(raw: RawFile, *, file: str) -> None:
