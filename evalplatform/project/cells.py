@@ -31,6 +31,11 @@ class Cell(Value):
             model=self.model, provider=self.provider, base_url=self.base_url, harness=self.harness, sampling=self.sampling
         )
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """What a reader needs to know a cell by, beside its id; it decides nothing."""
+        return {"model": self.model, "provider": self.provider, "endpoint": self.endpoint, "harness": self.harness}
+
 
 class JudgeCell(Value):
     """A judge with its endpoint. `key` is its partition key; `prompt_digest` that of everything fixed it is told."""
@@ -46,6 +51,17 @@ class JudgeCell(Value):
     def behaviour(self) -> dict[str, object]:
         """What the key's digits are the digest of: all that decides what points mean."""
         return _judge_behaviour(self.settings, self.prompt_digest)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What a reader needs to know a judge by, beside its id; it decides nothing."""
+        return {
+            "kind": self.settings.kind,
+            "model": self.settings.model,
+            "provider": self.settings.provider,
+            "endpoint": self.endpoint,
+            "prompt_digest": self.prompt_digest,
+        }
 
 
 def resolved_cell(cell_id: str, settings: CellSettings, endpoint: EndpointSettings) -> Cell:
