@@ -28,7 +28,9 @@ from evalplatform.kernel.errors import InputError
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.documents import DocumentSource
 from evalplatform.ports.ledger import Ledger
+from evalplatform.ports.locks import Locks
 from evalplatform.ports.object_store import ObjectStore
+from evalplatform.project.key_register import KeyRegister
 from evalplatform.project.load import Project
 from evalplatform.project.schema import EndpointSettings, SuiteSettings
 from evalplatform.stages.context import SuiteContext
@@ -69,15 +71,23 @@ class OpenedProject:
         return ArtifactCatalog(self.store)
 
     @cached_property
+    def key_register(self) -> KeyRegister:
+        """What the project's partition keys stand for."""
+        return KeyRegister(self.store)
+
+    @cached_property
     def ledger(self) -> Ledger:
         """The project's call ledger; its database is made or migrated on first use."""
         from evalplatform.adapters.ledger.open import open_ledger
 
-        url = self.project.settings.database
-        if url.startswith(SQLITE_PREFIX):
-            path = self._rooted(url.removeprefix(SQLITE_PREFIX))
-            url = f"{SQLITE_PREFIX}{path}"
-        return open_ledger(url, project=self.project.settings.project)
+        return open_ledger(self._database_url, project=self.project.settings.project)
+
+    @cached_property
+    def locks(self) -> Locks:
+        """The locks between the processes that share the project's ledger."""
+        from evalplatform.adapters.locks.open import open_locks
+
+        return open_locks(self._database_url)
 
     def suite_context(
         self,
@@ -110,6 +120,8 @@ class OpenedProject:
             suite_id=suite_id,
             suite=settings,
             catalog=self.catalog,
+            key_register=self.key_register,
+            locks=self.locks,
             clock=self.clock,
             run_id=run,
             open_desk=partial(self.open_desk, run_id=run, cap_usd=cap_usd),
@@ -179,7 +191,7 @@ class OpenedProject:
             raise error.placed(file=self.project.file, field=f"endpoints.{endpoint_id}.{error.field or 'provider'}") from error.__cause__
         return Endpoint(
             client=client,
-            limiter=EndpointLimiter(settings.limits, clock=self.clock),
+            limiter=EndpointLimiter(settings.limits.shared_by(self.project.deployment.runs_per_endpoint), clock=self.clock),
             # One for all stages of this process: judges need not find out again what stopped the answers.
             breaker=self._breakers.setdefault(endpoint_id, CircuitBreaker()),
             prices=EndpointPrices(provider=settings.provider, overrides=declared.prices),
@@ -189,6 +201,12 @@ class OpenedProject:
         from evalplatform.adapters.documents.open import open_document_source
 
         return open_document_source(spec, base_folder=self.project.root)
+
+    @property
+    def _database_url(self) -> str:
+        """The project's database URL, a relative file placed beside the project file."""
+        url = self.project.settings.database
+        return f"{SQLITE_PREFIX}{self._rooted(url.removeprefix(SQLITE_PREFIX))}" if url.startswith(SQLITE_PREFIX) else url
 
     def _located(self, url: str) -> str:
         """Return a storage URL with a relative folder placed beside the project file."""

@@ -1,7 +1,7 @@
 """The opened project as a Dagster resource."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +14,9 @@ from evalplatform.stages.context import SuiteContext
 from evalplatform.wiring import OpenedProject
 
 LOG_EVERY_SECONDS = 10.0
+
+OpenSuite = Callable[[str], SuiteContext]
+"""Opens the suite for the calls of one run id."""
 
 
 def project_of_code_location() -> Project:
@@ -35,16 +38,22 @@ class ProjectResource(dg.ConfigurableResource[None]):
 
     @contextmanager
     def opened(self, suite_id: str, context: dg.AssetExecutionContext) -> Iterator[SuiteContext]:
-        """Open a suite for the body. Calls are grouped under the Dagster run's id.
+        """Open a suite for the body. Calls are grouped under the Dagster run's id. Raises as `opened_partitions` does."""
+        with self.opened_partitions(suite_id, context) as open_suite:
+            yield open_suite(context.run.run_id)
+
+    @contextmanager
+    def opened_partitions(self, suite_id: str, context: dg.AssetExecutionContext) -> Iterator[OpenSuite]:
+        """Open the project for a body of several partitions, and yield what opens the suite for each under a run id of its own.
 
         Raises:
             dagster.Failure: in place of an EvalplatformError of the body, with its sentence. What a user wrote wrongly is not tried again.
         """
         try:
             with OpenedProject(load_project(Path(self.project_file))) as opened:
-                yield opened.suite_context(suite_id, run_id=context.run.run_id, on_progress=self.on_progress(context))
+                yield lambda run_id: opened.suite_context(suite_id, run_id=run_id, on_progress=self.on_progress(context))
         except EvalplatformError as error:
-            raise dg.Failure(description=str(error), allow_retries=not isinstance(error, InputError)) from error
+            raise failure_of(error) from error
 
     def on_progress(self, context: dg.AssetExecutionContext) -> OnProgress:
         """Return what is told of progress: the step's log, every ten seconds and at the end of a stage."""
@@ -52,15 +61,26 @@ class ProjectResource(dg.ConfigurableResource[None]):
 
         def log(progress: Progress) -> None:
             nonlocal logged_at
-            if progress.done == progress.total or progress.elapsed_seconds - logged_at >= LOG_EVERY_SECONDS:
+            if progress.waits_for or progress.done == progress.total or progress.elapsed_seconds - logged_at >= LOG_EVERY_SECONDS:
                 logged_at = progress.elapsed_seconds
                 context.log.info(progress_words(progress))
 
         return log
 
 
+def failure_of(error: Exception) -> dg.Failure:
+    """Return what Dagster is told of an error: its sentence, and no retry of what a user wrote wrongly."""
+    if isinstance(error, dg.Failure):
+        return error
+    if isinstance(error, EvalplatformError):
+        return dg.Failure(description=str(error), allow_retries=not isinstance(error, InputError))
+    return dg.Failure(description=f"something unforeseen went wrong: {type(error).__name__}: {error}")
+
+
 def progress_words(progress: Progress) -> str:
     """Return progress as one line of a log."""
+    if progress.waits_for is not None:
+        return f"{progress.stage}: waiting for {progress.waits_for}"
     spent = "" if progress.spent_usd is None else f", ${progress.spent_usd:,.4f}"
     left = f", {progress.eta_seconds:,.0f} s left" if progress.eta_seconds else ""
     return (

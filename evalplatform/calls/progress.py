@@ -9,7 +9,10 @@ from evalplatform.ports.clock import Clock
 
 
 class Progress(Value):
-    """Where a stage stands. `eta_seconds` and `per_second` are None until something is done."""
+    """Where a stage stands. `eta_seconds` and `per_second` are None until something is done.
+
+    `waits_for` says what the stage waits for before it begins; it is None while it works.
+    """
 
     stage: str
     done: int
@@ -21,6 +24,7 @@ class Progress(Value):
     elapsed_seconds: float = 0.0
     per_second: float | None = None
     eta_seconds: float | None = None
+    waits_for: str | None = None
 
 
 OnProgress = Callable[[Progress], None]

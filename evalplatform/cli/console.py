@@ -54,7 +54,9 @@ def shown_progress() -> Iterator[OnProgress]:
 
 
 def progress_words(progress: Progress) -> str:
-    """Return rate, time left, failures and spend as one line."""
+    """Return rate, time left, failures and spend as one line, or what is waited for."""
+    if progress.waits_for is not None:
+        return f"waiting for {progress.waits_for}"
     parts = [f"{progress.done:,}/{progress.total:,}"]
     if progress.per_second is not None:
         parts.append(f"{progress.per_second:,.1f}/s")
@@ -72,7 +74,7 @@ def _log_lines() -> OnProgress:
 
     def log(progress: Progress) -> None:
         due = progress.elapsed_seconds - logged_at.get(progress.stage, 0.0) >= LOG_EVERY_SECONDS
-        if due or progress.done == progress.total:
+        if due or progress.done == progress.total or progress.waits_for is not None:
             logged_at[progress.stage] = progress.elapsed_seconds
             say(f"{progress.stage}: {progress_words(progress)}")
 
@@ -91,7 +93,7 @@ def _bars() -> Iterator[OnProgress]:
 
         def show(progress: Progress) -> None:
             if progress.stage not in tasks:
-                tasks[progress.stage] = bars.add_task(progress.stage, total=progress.total, words="")
-            bars.update(tasks[progress.stage], completed=progress.done, words=progress_words(progress))
+                tasks[progress.stage] = bars.add_task(progress.stage, total=progress.total or None, words="")
+            bars.update(tasks[progress.stage], total=progress.total or None, completed=progress.done, words=progress_words(progress))
 
         yield show

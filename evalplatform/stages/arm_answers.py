@@ -19,6 +19,7 @@ from evalplatform.stages import corpus, question_set
 from evalplatform.stages.context import WARNINGS_INPUT, StageKey, StageResult, SuiteContext, stored_result, unchanged_result
 from evalplatform.stages.corpus import OpenTreatments, corpus_inputs, open_treatments
 from evalplatform.stages.facts import AnswerFacts, as_facts
+from evalplatform.stages.partition_lock import partition_held
 from evalplatform.stages.tables import ANSWERS, TIMINGS, read_texts, texts_table
 
 ASSET = "arm_answers"
@@ -59,24 +60,13 @@ async def materialize_arm_answers(context: SuiteContext, cell: Cell, *, before_a
         )
         if (known := unchanged_result(context, key)) is not None:
             return known
-        if before_asking is not None:
-            await before_asking()
-        async with context.open_desk(cell.endpoint) as desk:
-            plan = AnswerPlan(
-                provider=cell.provider,
-                base_url=cell.base_url,
-                model=cell.model,
-                sampling=cell.sampling,
-                questions=questions.questions,
-                draws=context.suite.draws,
-                concurrency=context.project.endpoint(cell.endpoint).limits.workers,
-            )
-            total = len(questions.questions) * len(opened.treatments) * context.suite.draws
-            meter = ProgressMeter(f"answers {cell.id}", total, context.clock, context.on_progress, tally=desk.tally)
-            sheet = await answer_cell(plan, treatments=opened.treatments, asker=desk, meter=meter)
-            counts = desk.tally.counts()
-            price_table = desk.endpoint.prices.version
-    return _stored(context, key, cell, sheet, counts, price_table, opened)
+        async with partition_held(context, key, stage=_progress_name(cell)) as stored_meanwhile:
+            if stored_meanwhile is not None:
+                return stored_meanwhile
+            context.claim_key(cell)
+            if before_asking is not None:
+                await before_asking()
+            return await _answered(context, key, cell, questions, opened)
 
 
 def stored_answers(context: SuiteContext, manifest: ArtifactManifest) -> list[ArmAnswer]:
@@ -92,6 +82,30 @@ def stored_timings(context: SuiteContext, manifest: ArtifactManifest) -> list[Ca
 def stored_texts(context: SuiteContext, manifest: ArtifactManifest) -> dict[str, str]:
     """Return the texts of a stored version by digest: contexts, system prompts, judge materials."""
     return read_texts(context.catalog.read(manifest, TEXTS_FILE))
+
+
+async def _answered(context: SuiteContext, key: StageKey, cell: Cell, questions: QuestionSet, opened: OpenTreatments) -> StageResult:
+    """Ask what is not in the ledger, and store the answers."""
+    async with context.open_desk(cell.endpoint) as desk:
+        plan = AnswerPlan(
+            provider=cell.provider,
+            base_url=cell.base_url,
+            model=cell.model,
+            sampling=cell.sampling,
+            questions=questions.questions,
+            draws=context.suite.draws,
+            concurrency=context.project.endpoint(cell.endpoint).limits.workers,
+        )
+        total = len(questions.questions) * len(opened.treatments) * context.suite.draws
+        meter = ProgressMeter(_progress_name(cell), total, context.clock, context.on_progress, tally=desk.tally)
+        sheet = await answer_cell(plan, treatments=opened.treatments, asker=desk, meter=meter)
+        counts = desk.tally.counts()
+        price_table = desk.endpoint.prices.version
+    return _stored(context, key, cell, sheet, counts, price_table, opened)
+
+
+def _progress_name(cell: Cell) -> str:
+    return f"answers {cell.id}"
 
 
 def _inputs(context: SuiteContext, cell: Cell, questions: QuestionSet, opened: OpenTreatments) -> dict[str, str]:

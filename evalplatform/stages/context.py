@@ -14,6 +14,9 @@ from evalplatform.kernel.digests import data_version, json_digest
 from evalplatform.kernel.errors import InputError, ObjectNotFoundError
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.documents import DocumentSource
+from evalplatform.ports.locks import Locks
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.project.key_register import KeyRegister, meaning_of
 from evalplatform.project.load import Project
 from evalplatform.project.schema import SuiteSettings
 
@@ -34,6 +37,8 @@ class SuiteContext:
     suite_id: str
     suite: SuiteSettings
     catalog: ArtifactCatalog
+    key_register: KeyRegister
+    locks: Locks
     clock: Clock
     run_id: str
     open_desk: OpenDesk
@@ -44,6 +49,14 @@ class SuiteContext:
     def artifact(self, asset: str, partition: str = UNPARTITIONED) -> ArtifactId:
         """Return the id of one of the suite's artifacts."""
         return ArtifactId(suite=self.suite_id, asset=asset, partition=partition)
+
+    def claim_key(self, owner: Cell | JudgeCell) -> None:
+        """Take the key of a cell or judge for what it stands for; called before anything is asked under it.
+
+        Raises:
+            InputError: the key stands for something else.
+        """
+        self.key_register.claim(meaning_of(owner, first_seen=self.clock.now()))
 
     def upstream(self, asset: str, partition: str = UNPARTITIONED) -> ArtifactManifest:
         """Return the current version of an artifact that a stage reads.
@@ -108,6 +121,11 @@ class StageKey:
     def incomplete_version(self, content_digest: str) -> str:
         """The version of a result that a rerun would add to: never the one that a rerun looks for."""
         return data_version({**self.inputs, "incomplete": content_digest}, schema_version=f"{self.artifact.asset}.v{self.code_version}")
+
+
+def versions_of(manifests: Sequence[ArtifactManifest]) -> dict[str, str]:
+    """Return the data version of each of the artifacts, by the name of its asset."""
+    return {manifest.artifact.asset: manifest.data_version for manifest in manifests}
 
 
 def warning_inputs(warnings: Sequence[str]) -> dict[str, str]:

@@ -19,8 +19,9 @@ from evalplatform.kernel.errors import InputError
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.questions.records import Fact, Question
 from evalplatform.stages import arm_answers, question_set
-from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result, versions_of
 from evalplatform.stages.facts import ScoreFacts, as_facts
+from evalplatform.stages.partition_lock import partition_held
 from evalplatform.stages.tables import SCORES, read_score_points
 
 ASSET = "judged_scores"
@@ -38,12 +39,19 @@ async def materialize_judged_scores(context: SuiteContext, cell: Cell, judge: Ju
     answers_manifest = context.upstream(arm_answers.ASSET, cell.key)
     key = StageKey(
         context.artifact(ASSET, partition(cell.key, judge.key)),
-        inputs={"arm_answers": answers_manifest.data_version, "judge": judge.key, "judge_seed": str(judge.settings.sampling.seed)},
+        inputs=score_inputs(context, cell, judge, versions_of((answers_manifest,))),
         code_version=CODE_VERSION,
         lineage=(answers_manifest,),
     )
     if (known := unchanged_result(context, key)) is not None:
         return known
+    async with partition_held(context, key, stage=_progress_name(judge)) as stored_meanwhile:
+        return stored_meanwhile or await _graded(context, key, judge, answers_manifest)
+
+
+async def _graded(context: SuiteContext, key: StageKey, judge: JudgeCell, answers_manifest: ArtifactManifest) -> StageResult:
+    """Ask the judge what is not in the ledger, and store the scores."""
+    context.claim_key(judge)
     answers = arm_answers.stored_answers(context, answers_manifest)
     tasks = judge_tasks(
         answers,
@@ -59,6 +67,17 @@ async def materialize_judged_scores(context: SuiteContext, cell: Cell, judge: Ju
         for answer, judgement in zip(answers, judged.judgements, strict=True)
     ]
     return _stored(context, key, judge, scores, counts, judged)
+
+
+def score_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell | None, versions: Mapping[str, str]) -> dict[str, str]:
+    """Return the named inputs of a cell's scores under a judge, given the data version of the answers by their asset's name."""
+    assert judge is not None  # nobody grades without one
+    return {
+        arm_answers.ASSET: versions[arm_answers.ASSET],
+        "judge": judge.key,
+        # The seed is no part of the judge's key; another seed asks for other samples, though.
+        "judge_seed": str(judge.settings.sampling.seed),
+    }
 
 
 async def check_judge(context: SuiteContext, judge: JudgeCell) -> CallCounts:
@@ -138,8 +157,12 @@ async def _probe(judge: JudgeCell, desk: CallDesk) -> None:
         raise error.placed(field=f"judges.{judge.id}.{error.field}") from error.__cause__
 
 
+def _progress_name(judge: JudgeCell) -> str:
+    return f"scores {judge.id}"
+
+
 async def _judged(context: SuiteContext, judge: JudgeCell, tasks: Sequence[JudgeTask], desk: CallDesk) -> JudgedTasks:
-    meter = ProgressMeter(f"scores {judge.id}", len(tasks), context.clock, context.on_progress, tally=desk.tally)
+    meter = ProgressMeter(_progress_name(judge), len(tasks), context.clock, context.on_progress, tally=desk.tally)
     return await judge_all(
         tasks,
         judge=judge_kinds.get(judge.settings.kind)(judge.settings, asker=desk),

@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import NullPool
 
 from evalplatform.kernel.errors import InputError, StorageError, StorageUnavailableError, UnknownNameError
 
@@ -38,10 +39,15 @@ def database_engine(url: str) -> Engine:
     kind = parsed.get_backend_name()
     if kind == "postgres":  # the older spelling, which libpq still reads
         kind = "postgresql"
-    openers = {"sqlite": _sqlite_engine, "postgresql": _postgres_engine}
+    openers = {"sqlite": _sqlite_engine, "postgresql": _pooled_postgres_engine}
     if kind not in openers:
         raise UnknownNameError("database", kind, openers, field="database")
     return openers[kind](parsed)
+
+
+def unpooled_postgres_engine(url: str) -> Engine:
+    """Return an engine whose connections are closed when they are given back, as locks of a session need; otherwise as `database_engine`."""
+    return _postgres_engine(make_url(url), poolclass=NullPool)
 
 
 @contextmanager
@@ -134,12 +140,14 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _postgres_engine(url: URL) -> Engine:
+def _pooled_postgres_engine(url: URL) -> Engine:
+    return _postgres_engine(url, pool_pre_ping=True, pool_size=2, max_overflow=4)
+
+
+def _postgres_engine(url: URL, **pool: Any) -> Engine:
     engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
-        pool_pre_ping=True,
-        pool_size=2,
-        max_overflow=4,
+        **pool,
         connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "tcp_user_timeout": STATEMENT_TIMEOUT_SECONDS * 1000},
     )
     event.listen(engine, "connect", _prepare_postgres_connection)

@@ -1,0 +1,1 @@
+"""Locks between processes: files on one machine, Postgres between machines."""
