@@ -9,8 +9,8 @@ from evalplatform.calls.retry import RetryPolicy
 from evalplatform.kernel.keys import KEY_PATTERN
 from evalplatform.kernel.values import Value
 from evalplatform.ports.model_client import Sampling
-from evalplatform.project.policy import Policy, SuiteChecks
 from evalplatform.project.entitlements import Entitlements
+from evalplatform.project.policy import Policy, SuiteChecks
 
 Id = Annotated[str, StringConstraints(pattern=f"^{KEY_PATTERN.pattern}$", max_length=60)]
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -86,7 +86,7 @@ class SuiteSettings(Value):
     rerank_threshold: float = Field(default=0.3, strict=True, ge=0, le=1)
     correction: Literal["holm", "bh"] = "holm"
     cluster_field: Text | None = Field(default=None, description="A question field; standard errors are then clustered by it.")
-    pass_points: float | None = Field(default=None, strict=True, ge=0, le=100, description="An answer passes with this many points or more.")
+    pass_points: float | None = Field(default=None, strict=True, ge=0, le=100, description="An answer passes at this many points.")
     checks: SuiteChecks = Field(default=SuiteChecks(), description="Limits of the checks on what was made, and which of them block.")
 
     @property
