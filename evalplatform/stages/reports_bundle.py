@@ -1,0 +1,57 @@
+"""Which artifacts belong to the reports bundle of a partition, and their files."""
+
+from collections.abc import Sequence
+
+from evalplatform.artifacts.catalog import ArtifactCatalog
+from evalplatform.artifacts.records import ArtifactId, ArtifactManifest
+from evalplatform.reports.bundle import BundledArtifact, bundle_zip
+
+# What is told of the same scores beside the report; each goes in where it is there.
+COMPANIONS = ("score_moves", "verdicts")
+READABLE_ENDINGS = ("csv", "html", "json", "md")
+
+
+def bundled_manifests(catalog: ArtifactCatalog, report: ArtifactManifest) -> tuple[ArtifactManifest, ...]:
+    """Return the report's manifest, and those of the artifacts that were made from the same versions as it.
+
+    Raises:
+        StorageError: the store does not answer, or a manifest is unreadable.
+    """
+    artifact = report.artifact
+    companions = (
+        _companion(catalog, report, ArtifactId(suite=artifact.suite, asset=asset, partition=artifact.partition)) for asset in COMPANIONS
+    )
+    return (report, *(companion for companion in companions if companion is not None))
+
+
+def reports_bundle(catalog: ArtifactCatalog, manifests: Sequence[ArtifactManifest]) -> bytes:
+    """Return the zip of the artifacts that `bundled_manifests` gave: what a person reads of them, and no tables for programs alone.
+
+    Raises:
+        StorageError: a file cannot be read, or is not what was written.
+    """
+    return bundle_zip(
+        [
+            BundledArtifact(
+                manifest=manifest,
+                files={name: catalog.read(manifest, name) for name in manifest.files if name.rpartition(".")[2] in READABLE_ENDINGS},
+            )
+            for manifest in manifests
+        ]
+    )
+
+
+def _companion(catalog: ArtifactCatalog, report: ArtifactManifest, artifact: ArtifactId) -> ArtifactManifest | None:
+    """Return the version that goes with the report: the one it read, else the current or the newest that was made from what it was made."""
+    read = next((upstream for upstream in report.lineage if upstream.artifact == artifact), None)
+    if read is not None:
+        return catalog.version(artifact, read.data_version)
+    current = catalog.current(artifact)
+    if current is None or _agrees(current, report):
+        return current
+    return next((version for version in reversed(catalog.versions(artifact)) if _agrees(version, report)), None)
+
+
+def _agrees(manifest: ArtifactManifest, report: ArtifactManifest) -> bool:
+    read = {upstream.artifact: upstream.data_version for upstream in report.lineage}
+    return all(read.get(upstream.artifact, upstream.data_version) == upstream.data_version for upstream in manifest.lineage)
