@@ -1,11 +1,11 @@
-"""What the rubric judge is told. All fixed wording is here, so that its digest covers all of it.
+"""What a judging model is told. All fixed wording is here, so that its digest covers all of it.
 
 Order: the fixed text first, then the material, which many answers of an arm share, then question, reference and answer. A provider's prompt
 cache can so serve the longest possible prefix. Texts that came from outside stand between marked lines whose mark is taken from the text's
 own digest: a text cannot hold its own mark, so an answer that imitates a closing line, a fence or an instruction stays data.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from evalplatform.kernel.digests import json_digest, text_digest
 
@@ -46,21 +46,32 @@ RUBRIC_HEADING = (
     "Further instructions for this product; they refine the dimensions and change neither their names nor the form of the reply:"
 )
 
+ROLE_HEADING = "Your place among the graders; it says where to look hardest and changes neither the dimensions nor the form of the reply:"
+
 REMINDER = """\
 Your last reply could not be read. Reply with the JSON object alone: no text before or after it, every dimension and aggregate a plain \
 number from 0 to 100."""
 
+_FIXED = [FIXED_TEXT, GROUNDED_TEXT, CLAIMS_TEXT, REPLY_TEXT, RUBRIC_HEADING, REMINDER, NO_MATERIAL]
+
 
 def prompt_digest(*, weights: Mapping[str, float], rubric: str | None) -> str:
     """Return the digest of all that is fixed in a judgement: wording, weights, the rubric addition."""
-    fixed = [FIXED_TEXT, GROUNDED_TEXT, CLAIMS_TEXT, REPLY_TEXT, RUBRIC_HEADING, REMINDER, NO_MATERIAL]
-    return json_digest({"version": PROMPT_VERSION, "texts": fixed, "weights": dict(weights), "rubric": rubric})
+    return json_digest({"version": PROMPT_VERSION, "texts": _FIXED, "weights": dict(weights), "rubric": rubric})
 
 
-def system_text(*, dimensions: tuple[str, ...], grounded: bool, rubric: str | None) -> str:
-    """Return the fixed text: equal for every task that is grounded alike."""
+def panel_prompt_digest(roles: Sequence[tuple[str, str, Mapping[str, float]]], *, rubric: str | None) -> str:
+    """Return the digest of all that is fixed in a panel's judgement; `roles` are names, wordings and weights in the order of the votes."""
+    told = [{"role": name, "text": text, "weights": dict(weights)} for name, text, weights in roles]
+    return json_digest({"version": PROMPT_VERSION, "texts": [*_FIXED, ROLE_HEADING], "roles": told, "rubric": rubric})
+
+
+def system_text(*, dimensions: tuple[str, ...], grounded: bool, rubric: str | None, role: str | None = None) -> str:
+    """Return the fixed text: equal for every task that is grounded alike. A role's wording stands behind what all roles are told."""
     keys = ", ".join((*dimensions, "aggregate", "numeric_claims", "reasoning"))
     parts = [FIXED_TEXT, *([GROUNDED_TEXT] if grounded else []), CLAIMS_TEXT, REPLY_TEXT.format(keys=keys)]
+    if role is not None:
+        parts.append(f"{ROLE_HEADING}\n{role}")
     if rubric is not None:
         parts.append(f"{RUBRIC_HEADING}\n{rubric}")
     return "\n\n".join(parts)

@@ -26,8 +26,13 @@ class JudgedTasks:
 
     @property
     def is_complete(self) -> bool:
-        """Whether a rerun would have nothing to ask: every judge call that was needed got its reply."""
-        return not any((judgement.reason or "").startswith((NOT_JUDGED, JUDGE_FAILED)) for judgement in self.judgements)
+        """Whether a rerun would have nothing to ask: every judge call that was needed got its reply, each vote of a panel included."""
+        return not any(_lacks_a_reply(judgement) for judgement in self.judgements)
+
+
+def _lacks_a_reply(judgement: Judgement) -> bool:
+    votes = () if judgement.panel is None else judgement.panel.lost
+    return any((reason or "").startswith((NOT_JUDGED, JUDGE_FAILED)) for reason in (judgement.reason, *(vote.reason for vote in votes)))
 
 
 @dataclass

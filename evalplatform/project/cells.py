@@ -38,7 +38,10 @@ class Cell(Value):
 
 
 class JudgeCell(Value):
-    """A judge with its endpoint. `key` is its partition key; `prompt_digest` that of everything fixed it is told."""
+    """A judge with its endpoint.
+
+    `key` is its partition key, `prompt_digest` that of everything fixed it is told, `roles` who votes; a judge of one voice has none.
+    """
 
     id: str
     key: str
@@ -46,6 +49,7 @@ class JudgeCell(Value):
     settings: JudgeSettings
     prompt_digest: str
     metrics: tuple[str, ...]
+    roles: tuple[str, ...] = ()
 
     @property
     def behaviour(self) -> dict[str, object]:
@@ -92,11 +96,12 @@ def resolved_cell(cell_id: str, settings: CellSettings, endpoint: EndpointSettin
 def resolved_judge(judge_id: str, declared: JudgeDeclaration, endpoint: EndpointSettings, *, rubric_text: str | None) -> JudgeCell:
     """Return the judge with its key.
 
-    The six hex digits cover kind, model, provider, base URL, sampling without the seed, and the prompt's digest, which holds the weights
-    and the rubric's text.
+    The six hex digits cover kind, model, provider, base URL, sampling without the seed, and the prompt's digest, which holds the weights,
+    the rubric's text and a panel's roles.
 
     Raises:
-        UnknownNameError: no judge kind has that name.
+        UnknownNameError: no judge kind has that name, or no role.
+        InputError: the settings make no sense for the kind.
     """
     settings = JudgeSettings(
         kind=declared.kind,
@@ -106,6 +111,7 @@ def resolved_judge(judge_id: str, declared: JudgeDeclaration, endpoint: Endpoint
         sampling=declared.sampling,
         rubric=rubric_text,
         grounded_from_topics=declared.grounded_from_topics,
+        roles=declared.roles,
     )
     judge = judge_kinds.get(declared.kind)(settings, asker=None)
     return JudgeCell(
@@ -115,6 +121,7 @@ def resolved_judge(judge_id: str, declared: JudgeDeclaration, endpoint: Endpoint
         settings=settings,
         prompt_digest=judge.prompt_digest,
         metrics=judge.metrics,
+        roles=judge.roles,
     )
 
 

@@ -173,7 +173,7 @@ def _check_judge(project: Project, judge_id: str, data: CommentedMap) -> None:
     try:
         project.judge(judge_id)
     except InputError as error:
-        part = "kind" if isinstance(error, UnknownNameError) else (error.field or "").rpartition(".")[2]
+        part = (error.field or ("kind" if isinstance(error, UnknownNameError) else "")).rpartition(".")[2]
         loc = ("judges", judge_id, part) if part else ("judges", judge_id)
         raise ProjectFileError(
             error.rule, file=project.file, line=line_of(data, loc), field=".".join(loc), nearest=error.nearest

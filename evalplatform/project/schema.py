@@ -54,6 +54,9 @@ class JudgeDeclaration(Value):
     model: Text
     endpoint: Id
     rubric: Text | None = None
+    roles: tuple[Text, ...] | None = Field(
+        default=None, min_length=1, description="Who votes, of a panel, in order: all of its roles where left out."
+    )
     grounded_from_topics: bool = False
     sampling: Sampling = Sampling()
 

@@ -248,6 +248,7 @@ def _score_schema() -> "pyarrow.Schema":
         *_usage_fields(),
         pa.field("cost_usd", pa.float64()),
         pa.field("calls", pa.int32(), nullable=False),
+        pa.field("panel", pa.string()),
     )
 
 
@@ -259,6 +260,7 @@ def _score_row(score: JudgedScore) -> dict[str, Any]:
     fields = judgement.model_dump()
     fields.update(fields.pop("usage"))
     fields.update({name: _json_out(fields[name]) for name in _JUDGEMENT_JSON})
+    fields["panel"] = None if judgement.panel is None else _json_out(fields["panel"])
     fields.update(raw_reply=_text_out(judgement.raw_reply), reason=_text_out(judgement.reason), unread_claims=list(judgement.unread_claims))
     return {"question_id": score.question_id, "arm": score.arm, "draw": score.draw, **fields}
 
@@ -268,6 +270,8 @@ def _score_of(row: dict[str, Any]) -> JudgedScore:
     fields["usage"] = {name: fields.pop(name) for name in USAGE_COLUMNS}
     place = {name: fields.pop(name) for name in ("question_id", "arm", "draw")}
     fields.update({name: _json_in(fields[name]) for name in _JUDGEMENT_JSON})
+    panel = fields.pop("panel", None)  # files of earlier versions have no such column
+    fields["panel"] = None if panel is None else _json_in(panel)
     fields.update(raw_reply=_text_in(fields["raw_reply"]), reason=_text_in(fields["reason"]))
     return JudgedScore.model_validate({**place, "judgement": fields})
 

@@ -13,6 +13,7 @@ from tests.judging.scripted import GROUNDED, ScriptedModel, desk_for
 
 SETTINGS = {
     "rubric": JudgeSettings(kind="rubric", provider="test", model="judge-1", sampling=Sampling(temperature=0.0)),
+    "panel": JudgeSettings(kind="panel", provider="test", model="judge-1", sampling=Sampling(temperature=0.0)),
     "overlap": JudgeSettings(kind="overlap", provider="offline", model="overlap"),
 }
 KINDS = judge_kinds.names()
@@ -103,6 +104,22 @@ def test_a_rubric_changes_the_prompt_digest_or_is_refused(kind: str) -> None:
     except InputError as refusal:
         digest = f"refused: {refusal.field}"
     assert digest not in (factory(settings_of(kind), asker=None).prompt_digest, "refused: None")
+
+
+def test_roles_change_the_prompt_digest_or_are_refused(kind: str) -> None:
+    factory = judge_kinds.get(kind)
+    try:
+        judge = factory(settings_of(kind).with_changes(roles=("doc_reviewer",)), asker=None)
+        heeded = judge.roles, judge.prompt_digest != factory(settings_of(kind), asker=None).prompt_digest
+    except InputError as refusal:
+        heeded = (), refusal.field == "roles"
+    assert heeded in ((("doc_reviewer",), True), ((), True))
+
+
+def test_a_judge_of_several_voices_keeps_each_vote_and_one_voice_keeps_none(kind: str) -> None:
+    judge = judge_of(kind)
+    panel = asyncio.run(judge.judge(TASK)).panel
+    assert judge.roles == (() if panel is None else tuple(vote.role for vote in panel.votes))
 
 
 def test_all_kinds_are_told_apart_by_their_prompt_digests() -> None:

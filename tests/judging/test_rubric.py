@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from evalplatform.judging.grading import weighted_points
 from evalplatform.judging.judge import JudgeSettings, judge_kinds
-from evalplatform.judging.kinds.rubric import weighted_points
 from evalplatform.judging.prompts import NO_MATERIAL, REMINDER
 from evalplatform.judging.records import Judgement, JudgeTask
 from evalplatform.kernel.errors import BudgetExhaustedError, InputError, UnusableReplyError

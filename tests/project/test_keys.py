@@ -94,3 +94,13 @@ def test_the_rubrics_words_are_part_of_the_judge_key_and_its_file_name_and_seed_
 def test_keys_are_the_same_on_every_machine(tmp_path: Path) -> None:
     """A change here retires every key that users have: only with a new version of the schema."""
     assert keys(tmp_path / "a")[0] == "reader-26ddb5"
+
+
+def test_the_roles_of_a_panel_and_their_order_are_part_of_its_key(tmp_path: Path) -> None:
+    def key(folder: str, roles: str) -> str:
+        return keys(tmp_path / folder, (JUDGE, JUDGE.replace("kind: rubric", f"kind: panel{roles}")))[1]
+
+    everyone = ", roles: [technical_expert, developer_advocate, doc_reviewer]"
+    different = {key("a", ""), key("b", ", roles: [doc_reviewer]"), key("c", ", roles: [doc_reviewer, technical_expert]")}
+    assert len(different) == 3
+    assert key("d", everyone) == key("e", "")

@@ -6,7 +6,8 @@ from contextlib import suppress
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalplatform.judging.kinds.rubric import GROUNDED_WEIGHTS, WEIGHTS, weighted_points
+from evalplatform.judging.grading import grounded_weights, weighted_points
+from evalplatform.judging.kinds.rubric import WEIGHTS
 from evalplatform.judging.parsing import WRONG_FIGURE_CAP_POINTS, NotJsonError, RubricReply, claim_is_wrong, read_rubric_reply, reply_json
 from evalplatform.judging.prompts import marked_section
 
@@ -15,6 +16,7 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
+GROUNDED_WEIGHTS = grounded_weights(WEIGHTS)
 scores = st.floats(0, 100) | st.integers(0, 100)
 replies = st.fixed_dictionaries({**dict.fromkeys(WEIGHTS, json_values | scores), "aggregate": json_values, "numeric_claims": json_values})
 

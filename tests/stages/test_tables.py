@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from evalplatform.answering.records import ArmAnswer, CallTiming, ContextChunk
 from evalplatform.comparisons.records import JudgedScore
-from evalplatform.judging.records import Judgement
+from evalplatform.judging.records import Judgement, PanelVerdict, PanelVote
 from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import DigestMismatchError
 from evalplatform.kernel.usage import Usage
@@ -44,6 +44,14 @@ ANSWER = st.builds(
     calls=st.integers(0, 3),
     metadata=JSON,
 )
+VOTE = st.builds(PanelVote, role=ID, points=st.none() | st.floats(0, 100), reason=st.none() | TEXT, raw_reply=st.none() | TEXT, notes=JSON)
+PANEL = st.builds(
+    PanelVerdict,
+    votes=st.lists(VOTE, max_size=3).map(tuple),
+    sd_points=st.none() | st.floats(0, 71),
+    agreement=st.none() | st.floats(0, 1),
+    flagged=st.booleans(),
+)
 JUDGEMENT = st.builds(
     Judgement,
     task_id=ID,
@@ -56,6 +64,7 @@ JUDGEMENT = st.builds(
     notes=JSON,
     usage=USAGE,
     cost_usd=USD,
+    panel=st.none() | PANEL,
 )
 
 
@@ -109,6 +118,13 @@ def test_an_empty_table_has_its_columns_and_no_rows(table) -> None:  # type: ign
     data = table.write([])
     assert list(table.read(data)) == []
     assert pq.read_schema(io.BytesIO(data)).names == table.schema().names
+
+
+def test_scores_of_an_earlier_version_without_a_column_for_panels_are_read() -> None:
+    scores = [score(1, 50.0), score(2, None)]
+    earlier = io.BytesIO()
+    pq.write_table(pq.read_table(io.BytesIO(SCORES.write(scores))).drop_columns(["panel"]), earlier)
+    assert list(SCORES.read(earlier.getvalue())) == scores
 
 
 def score(number: int, points: float | None) -> JudgedScore:

@@ -6,7 +6,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from evalplatform.calls.ask import Asker
-from evalplatform.judging.judge import JudgeSettings, judge_kinds
+from evalplatform.judging.judge import JudgeSettings, judge_kinds, refuse_roles
 from evalplatform.judging.records import Judgement, JudgeTask
 from evalplatform.judging.unanswered import unanswered, unscored
 from evalplatform.judging.words import STOP_WORDS, TokenText, content_words
@@ -39,6 +39,11 @@ class OverlapJudge:
     def metrics(self) -> tuple[str, ...]:
         """Shares in points: expected facts stated, forbidden facts stated, content words of the reference held."""
         return ("facts_stated", "forbidden_stated", "words_held")
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """None: a rule has one voice."""
+        return ()
 
     async def judge(self, task: JudgeTask) -> Judgement:
         """Return the points, or none with `nothing_to_grade_against`. The notes name the facts that are missing or forbidden and stated."""
@@ -93,9 +98,10 @@ def build_overlap(settings: JudgeSettings, *, asker: Asker | None) -> OverlapJud
     """Return the grader.
 
     Raises:
-        InputError: settings that a program cannot heed: another provider or model, a rubric, sampling, grounding from topics.
+        InputError: settings that a program cannot heed: another provider or model, a rubric, roles, sampling, grounding from topics.
     """
     del asker  # nothing is asked
+    refuse_roles(settings)
     for field, value, only in (("provider", settings.provider, PROVIDER), ("model", settings.model, MODEL)):
         if value != only:
             raise InputError(
