@@ -10,6 +10,7 @@ from urllib.request import url2pathname
 
 import dagster as dg
 
+from assets.declared import asset_key
 from assets.tables import TABLES, markdown_rows
 from evalplatform.artifacts.catalog import file_key
 from evalplatform.artifacts.records import ArtifactManifest
@@ -46,7 +47,11 @@ def materialized(suite: SuiteContext, result: StageResult) -> dg.MaterializeResu
     message = manifest.facts.get("truncated_message")
     if message and not result.unchanged:
         raise dg.Failure(description=str(message), metadata=metadata, allow_retries=False)
-    return dg.MaterializeResult(data_version=dg.DataVersion(manifest.data_version), metadata=metadata)
+    return dg.MaterializeResult(
+        asset_key=asset_key(manifest.artifact.suite, manifest.artifact.asset),
+        data_version=dg.DataVersion(manifest.data_version),
+        metadata=metadata,
+    )
 
 
 def _what_came_out(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:

@@ -67,24 +67,30 @@ def cell_and_judge_of_key(suite: SuiteContext, key: str) -> tuple[Cell, JudgeCel
     """Return the cell and the judge of a partition key of two dimensions, also where a launch gives it as the plain text `CELL|JUDGE`.
 
     Raises:
-        dagster.Failure: the text is not of that form, or as `cell_of_key` does.
+        dagster.Failure: as `multi_partition_key` and `cell_of_key` do.
     """
-    cell_key, judge_key = _dimensions(key)
+    keys = multi_partition_key(key).keys_by_dimension
+    cell_key, judge_key = keys[CELL], keys[JUDGE]
     judges = {judge.key: judge for judge in suite.project.judges_of(suite.suite_id)}
     if judge_key not in judges:
         raise _retired(JUDGE, judge_key, list(judges))
     return cell_of_key(suite, cell_key), judges[judge_key]
 
 
-def _dimensions(key: str) -> tuple[str, str]:
+def multi_partition_key(key: str) -> dg.MultiPartitionKey:
+    """Return a partition key of two dimensions, also where a launch gives it as the plain text `CELL|JUDGE`.
+
+    Raises:
+        dagster.Failure: the text is not of that form.
+    """
     if isinstance(key, dg.MultiPartitionKey):
-        return key.keys_by_dimension[CELL], key.keys_by_dimension[JUDGE]
+        return key
     cell_key, _, judge_key = key.partition("|")  # Dagster orders dimensions by name; no key of ours holds a |
     if not cell_key or not judge_key:
         raise dg.Failure(
             description=f"The partition key {key!r} names no cell and judge: this asset's keys are CELL|JUDGE.", allow_retries=False
         )
-    return cell_key, judge_key
+    return dg.MultiPartitionKey({CELL: cell_key, JUDGE: judge_key})
 
 
 def _retired(what: str, key: str, known: Sequence[str]) -> dg.Failure:

@@ -2,7 +2,8 @@
 
 import dagster as dg
 
-from assets.suites import group_name, suite_definitions
+from assets.declared import group_name
+from assets.suites import suite_definitions
 from evalplatform.kernel.errors import ProjectFileError
 from evalplatform.kernel.text import plural
 from evalplatform.project.load import PROJECT_FILE_NAME, Project

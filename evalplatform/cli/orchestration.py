@@ -21,6 +21,7 @@ from evalplatform.kernel.usage import known_sum
 from evalplatform.project.load import PROJECT_FILE_NAME, PROJECT_VARIABLE, Project, load_project
 from evalplatform.stages import arm_summary, arms_report
 from evalplatform.stages.facts import report_facts
+from evalplatform.stages.score_stages import SCORE_STAGES
 from evalplatform.wiring import OpenedProject
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def materialize_project(project: Project, home: Path, *, on_progress: OnProgress
     with _instance(home) as instance:
         _register(instance, project)
         for suite_id in project.settings.suites:
-            assets = {asset.key.path[-1]: asset for asset in suite_assets(suite_id, description="")}
+            assets = suite_assets(suite_id, description="")
             resources = _resources(project, on_progress)
             materialize = partial(_materialize, assets, suite_id=suite_id, instance=instance, resources=resources)
             results.append(materialize(("question_set", "corpus")))
@@ -109,12 +110,12 @@ def materialize_project(project: Project, home: Path, *, on_progress: OnProgress
                 results.append(materialize(("arm_answers",), cell.key))
                 for judge in project.judges_of(suite_id):
                     key = dg.MultiPartitionKey({CELL: cell.key, JUDGE: judge.key})
-                    results.append(materialize(("judged_scores", "arm_summary", "arms_report"), key))
+                    results.append(materialize([stage.asset for stage in SCORE_STAGES], key))
     return _calls_of(results)
 
 
 def _materialize(
-    assets: "Mapping[str, dg.AssetsDefinition]",
+    assets: "Sequence[dg.AssetsDefinition]",
     names: Sequence[str],
     partition_key: str | None = None,
     *,
@@ -124,13 +125,13 @@ def _materialize(
 ) -> "dg.ExecuteInProcessResult":
     import dagster as dg
 
-    from assets.suites import SUITE_TAG
+    from assets.declared import SUITE_TAG, asset_key
 
     say(f"suite {suite_id}: {', '.join(names)}{'' if partition_key is None else f' of {partition_key}'}")
     try:
         return dg.materialize(
-            list(assets.values()),
-            selection=[assets[name] for name in names],
+            list(assets),
+            selection=[asset_key(suite_id, name) for name in names],
             partition_key=partition_key,
             resources=resources,
             instance=instance,

@@ -1,5 +1,7 @@
 """Stage `arm_summary` [cell x judge]: means, paired deltas, interactions and costs, unrounded."""
 
+from collections.abc import Mapping
+
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.comparisons.arm_summary import summarise_arms
 from evalplatform.comparisons.records import ArmSummary
@@ -7,7 +9,15 @@ from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.seeds import derived_seed
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.stages import arm_answers, judged_scores, question_set
-from evalplatform.stages.context import StageKey, StageResult, SuiteContext, refuse_mixed_versions, stored_result, unchanged_result
+from evalplatform.stages.context import (
+    StageKey,
+    StageResult,
+    SuiteContext,
+    refuse_mixed_versions,
+    stored_result,
+    unchanged_result,
+    versions_of,
+)
 from evalplatform.stages.facts import SummaryFacts, answer_facts, as_facts, score_facts
 from evalplatform.stages.question_clusters import suite_clusters
 
@@ -30,11 +40,7 @@ def materialize_arm_summary(context: SuiteContext, cell: Cell, judge: JudgeCell 
     lineage = (answers_manifest,) if scores_manifest is None else (answers_manifest, scores_manifest)
     key = StageKey(
         context.artifact(ASSET, partition(cell, judge)),
-        inputs={
-            **{manifest.artifact.asset: manifest.data_version for manifest in lineage},
-            "baseline_arm": suite.baseline_arm,
-            "statistics": json_digest([suite.correction, suite.cluster_field]),
-        },
+        inputs=summary_inputs(context, cell, judge, versions_of(lineage)),
         code_version=CODE_VERSION,
         lineage=lineage,
     )
@@ -61,6 +67,17 @@ def materialize_arm_summary(context: SuiteContext, cell: Cell, judge: JudgeCell 
         complete=answer_facts(answers_manifest).complete and (scores_manifest is None or score_facts(scores_manifest).complete),
     )
     return stored_result(context, key, files={FILE: summary.model_dump_json(indent=1).encode()}, facts=as_facts(facts))
+
+
+def summary_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell | None, versions: Mapping[str, str]) -> dict[str, str]:
+    """Return the named inputs of a summary, given the data versions of the answers and, where there is a judge, of its scores."""
+    suite = context.suite
+    read = (arm_answers.ASSET,) if judge is None else (arm_answers.ASSET, judged_scores.ASSET)
+    return {
+        **{asset: versions[asset] for asset in read},
+        "baseline_arm": suite.baseline_arm,
+        "statistics": json_digest([suite.correction, suite.cluster_field]),
+    }
 
 
 def partition(cell: Cell, judge: JudgeCell | None) -> str:

@@ -11,16 +11,16 @@ from evalplatform.kernel.usage import known_sum
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.stages.arm_answers import ASSET as ANSWERS
 from evalplatform.stages.arm_answers import materialize_arm_answers
-from evalplatform.stages.arm_summary import materialize_arm_summary
-from evalplatform.stages.arms_report import materialize_arms_report
+from evalplatform.stages.arms_report import ASSET as REPORT
 from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.corpus import ASSET as CORPUS
 from evalplatform.stages.corpus import materialize_corpus
 from evalplatform.stages.facts import ScoreFacts, answer_facts, score_facts
 from evalplatform.stages.judged_scores import ASSET as SCORES
-from evalplatform.stages.judged_scores import check_judge, materialize_judged_scores
+from evalplatform.stages.judged_scores import check_judge
 from evalplatform.stages.question_set import ASSET as QUESTION_SET
 from evalplatform.stages.question_set import materialize_question_set
+from evalplatform.stages.score_stages import stages_of
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class CellRun:
     @property
     def report(self) -> ArtifactManifest:
         """The report's artifact."""
-        return self.stages[-1].manifest
+        return self._manifest(REPORT)
 
     @property
     def unchanged(self) -> bool:
@@ -103,10 +103,7 @@ def run_cell(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> Cell
 
     stages = [materialize_question_set(context), materialize_corpus(context)]
     stages.append(asyncio.run(materialize_arm_answers(context, cell, before_asking=check)))
-    if judge is not None:
-        stages.append(asyncio.run(materialize_judged_scores(context, cell, judge)))
-    stages.append(materialize_arm_summary(context, cell, judge))
-    stages.append(materialize_arms_report(context, cell, judge))
+    stages += [stage.materialize(context, cell, judge) for stage in stages_of(judge)]
     return CellRun(stages=tuple(stages), check_counts=checks[0] if checks else CallCounts())
 
 

@@ -11,7 +11,7 @@ def test_the_two_jobs_take_a_cell_from_questions_to_report(tmp_path: Path) -> No
     evaluated = evaluate.execute_in_process(partition_key=starter.cell_key, instance=starter.instance, run_config=QUIET)
     assert set(materializations(evaluated)) == {"question_set", "corpus", "arm_answers"}
 
-    judge = starter.definitions.resolve_job_def("kettle__judge_cell")
+    judge = starter.definitions.resolve_job_def("kettle__judge_cells")
     judged = judge.execute_in_process(partition_key=starter.score_key, instance=starter.instance, run_config=QUIET)
     made = materializations(judged)
     assert set(made) == {"judged_scores", "arm_summary", "arms_report"}

@@ -83,6 +83,7 @@ def test_the_wheel_holds_all_that_runs_and_nothing_that_a_run_left_behind(instal
     with zipfile.ZipFile(installed.wheel) as wheel:
         held = set(wheel.namelist())
     expected = {
+        "assets/scores.py",
         "assets/suites.py",
         "sensors/partitions.py",
         "resources/project.py",

@@ -67,7 +67,7 @@ def test_a_person_takes_one_partition_from_questions_to_the_report(page: Page, s
         page.get_by_text(name, exact=True).first.wait_for()
 
     _launch_job(page, "kettle__evaluate_cell", [starter.cell_key])
-    _launch_job(page, "kettle__judge_cell", list(starter.score_key.keys_by_dimension.values()))
+    _launch_job(page, "kettle__judge_cells", list(starter.score_key.keys_by_dimension.values()))
 
     page.goto("/assets/suites/kettle/arm_answers?view=partitions")
     page.get_by_text(starter.cell_key).first.click()

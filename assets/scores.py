@@ -1,0 +1,124 @@
+"""What is made of stored answers, by cell and judge: scores, summary, report, as one asset node that runs the chain of score stages.
+
+A run makes up to `PARTITIONS_PER_RUN` partitions, key by key, each through every selected stage. What a key finished is recorded at once; a
+key that fails leaves the others be, and the run fails at its end with the names of those that did.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import dagster as dg
+
+from assets.declared import asset_key, group_name, suite_spec
+from assets.materialized import materialized
+from assets.partitions import CELL, JUDGE, SuitePartitions, cell_and_judge_of_key, multi_partition_key
+from assets.provenance import UpstreamPartitions, input_tags, recorded_partition
+from assets.run_tags import tag_run
+from evalplatform.kernel.errors import EvalplatformError
+from evalplatform.kernel.text import plural
+from evalplatform.stages import arm_answers
+from evalplatform.stages.context import SuiteContext
+from evalplatform.stages.score_stages import SCORE_STAGES, ScoreStage
+from resources.project import OpenSuite, ProjectResource, failure_of
+
+# Measured, see docs/dagster.md: a run costs some seconds of start, and a tick of the daemon half a minute.
+PARTITIONS_PER_RUN = 25
+MAX_SHOWN_KEYS = 10
+
+Recorded = dg.MaterializeResult[None] | dg.AssetMaterialization
+
+
+def score_assets(suite_id: str, partitions: SuitePartitions) -> dg.AssetsDefinition:
+    """Return the assets of a suite by cell and judge. Each of them can be materialized without the others."""
+
+    @dg.multi_asset(
+        name=f"suites__{group_name(suite_id)}__scores",
+        specs=[
+            suite_spec(suite_id, stage.module, description=stage.description, kinds=stage.kinds, reads=stage.reads)
+            for stage in SCORE_STAGES
+        ],
+        can_subset=True,
+        partitions_def=partitions.scores,
+        backfill_policy=dg.BackfillPolicy.multi_run(PARTITIONS_PER_RUN),
+    )
+    def scores(context: dg.AssetExecutionContext, project: ProjectResource) -> Iterator[Recorded]:
+        keys = keys_of_run(context)
+        tag_run(
+            context, suite_id, cells=[key.keys_by_dimension[CELL] for key in keys], judges=[key.keys_by_dimension[JUDGE] for key in keys]
+        )
+        stages = [stage for stage in SCORE_STAGES if asset_key(suite_id, stage.asset) in context.selected_asset_keys]
+        with project.opened_partitions(suite_id, context) as open_suite:
+            if len(keys) == 1:
+                yield from _recorded_one(open_suite(context.run.run_id), keys[0], stages)
+            else:
+                yield from _Batch(context, suite_id, stages, open_suite).recorded(keys)
+
+    return scores
+
+
+def keys_of_run(context: dg.AssetExecutionContext) -> list[dg.MultiPartitionKey]:
+    """Return the partition keys of the body's run, each once; a launch may give one as the plain text `CELL|JUDGE`, or a range of them."""
+    keys = context.partition_keys if context.has_partition_key_range else [context.partition_key]
+    return list(dict.fromkeys(multi_partition_key(key) for key in keys))
+
+
+def _recorded_one(suite: SuiteContext, key: dg.MultiPartitionKey, stages: Sequence[ScoreStage]) -> Iterator[Recorded]:
+    """Yield the results of one partition; Dagster records what they were made from, and what reads them in the same run goes on."""
+    cell, judge = cell_and_judge_of_key(suite, key)
+    for stage in stages:
+        yield materialized(suite, stage.materialize(suite, cell, judge))
+
+
+@dataclass
+class _Batch:
+    """Several partitions made by one run, each with a run id of its own for the ledger, so that a spend cap is a partition's."""
+
+    context: dg.AssetExecutionContext
+    suite_id: str
+    stages: Sequence[ScoreStage]
+    open_suite: OpenSuite
+    failures: dict[dg.MultiPartitionKey, dg.Failure] = field(default_factory=dict)
+
+    def recorded(self, keys: Sequence[dg.MultiPartitionKey]) -> Iterator[Recorded]:
+        """Yield what is finished, key by key, and raise at the end where a key failed."""
+        for number, key in enumerate(keys, start=1):
+            self.context.log.info(f"partition {number} of {len(keys)}: {key}")
+            try:
+                yield from self._partition(key, run_id=f"{self.context.run.run_id}.{number}")
+            except Exception as error:
+                self.context.log.error(f"partition {key}: {error}", exc_info=not isinstance(error, dg.Failure | EvalplatformError))
+                self.failures[key] = failure_of(error)
+        if self.failures:
+            raise failure_of_batch(self.failures, partitions=len(keys))
+
+    def _partition(self, key: dg.MultiPartitionKey, *, run_id: str) -> Iterator[Recorded]:
+        suite = self.open_suite(run_id)
+        cell, judge = cell_and_judge_of_key(suite, key)
+        for stage in self.stages:
+            inputs = input_tags(self.context.instance, upstream_partitions(self.suite_id, stage, key))
+            made = materialized(suite, stage.materialize(suite, cell, judge))
+            yield recorded_partition(made, key, code_version=stage.code_version, inputs=inputs)
+
+
+def upstream_partitions(suite_id: str, stage: ScoreStage, key: dg.MultiPartitionKey) -> UpstreamPartitions:
+    """Return the partitions that a stage reads for a key: the answers of its cell, and the same key of what has cell and judge."""
+    return {asset_key(suite_id, read.ASSET): key.keys_by_dimension[CELL] if read is arm_answers else str(key) for read in stage.reads}
+
+
+def failure_of_batch(failures: Mapping[dg.MultiPartitionKey, dg.Failure], *, partitions: int) -> dg.Failure:
+    """Return the one failure of a run of which some partitions failed. It is tried again unless a retry can mend none of them."""
+    reasons = {str(key): failure.description or "" for key, failure in failures.items()}
+    shown = [f"{key}: {reason}" for key, reason in list(reasons.items())[:MAX_SHOWN_KEYS]]
+    left = len(reasons) - len(shown)
+    finished = partitions - len(failures)
+    return dg.Failure(
+        description="\n".join(
+            [
+                f"{len(failures)} of {plural(partitions, 'partition')} failed; {finished} finished and stay materialized.",
+                *shown,
+                *([f"and {left} more"] if left else []),
+            ]
+        ),
+        metadata={"failed_partitions": dg.MetadataValue.json(reasons), "finished_partitions": finished},
+        allow_retries=any(failure.allow_retries for failure in failures.values()),
+    )
