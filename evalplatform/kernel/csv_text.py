@@ -40,7 +40,7 @@ def csv_rows(text: str, *, file: str, what: str, error: type[InputError] = Input
     Args:
         text: the file's text.
         file: how messages name the file.
-        what: what an empty file should have been, with its columns, such as `CSV question set starts with a header row such as id,question`.
+        what: how a file that is not empty starts, for the message about one that is.
         error: the type of error to raise.
 
     Raises:

@@ -7,6 +7,7 @@
     │   ├── QuestionSetError           a question set
     │   ├── ArmSpecError               an arm spec or a list of arms
     │   ├── TreatmentFileError         a skill, a profile, a documents folder
+    │   ├── LabelFileError             a file of human labels
     │   └── MissingSecretError         a key that the environment does not hold
     ├── CallError                      a model call that ended without a reply
     │   ├── RetryableCallError         rate limit, overload, timeout, connection: asked again
@@ -101,6 +102,10 @@ class ArmSpecError(InputError):
 
 class TreatmentFileError(InputError):
     """A skill, a profile or a documents folder cannot be used as it stands."""
+
+
+class LabelFileError(InputError):
+    """A file of human labels cannot be used as it stands; nothing of it was imported."""
 
 
 class MissingSecretError(InputError):

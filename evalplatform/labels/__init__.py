@@ -1,1 +1,1 @@
-"""Labels: what people said of answers, read from files."""
+"""Files of human labels: their columns, and how they are read."""
