@@ -1,11 +1,13 @@
 """`evalplatform assets`: list what is stored, and fetch any file of it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalplatform.kernel.errors import UnknownNameError
+from evalplatform.artifacts.download_paths import BUNDLE_FILE, REPORT_ASSET
+from evalplatform.kernel.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from evalplatform.artifacts.records import ArtifactManifest
@@ -56,33 +58,62 @@ def download(
     partition: PartitionOption = None,
     file: Annotated[str | None, typer.Option(help="Only the file of this name.")] = None,
     format: Annotated[str | None, typer.Option(help=f"Only files that end so: {', '.join(FORMATS)}.")] = None,  # noqa: A002
+    bundle: Annotated[bool, typer.Option("--bundle", help="Each partition's reports as one zip that opens offline.")] = False,
     version: Annotated[str | None, typer.Option(help="This data version instead of the current one.")] = None,
     out: Annotated[Path, typer.Option(help="Folder to write below.")] = Path("downloads"),
     project: ProjectOption = None,
     json_result: JsonOption = False,
 ) -> int:
-    """Fetch files of stored artifacts, each checked against its digest, to OUT/<suite>/<asset>/<partition>/. Exit code 1 when none fits."""
+    """Fetch files of stored artifacts, each checked against its digest, to OUT/<suite>/<asset>/<partition>/. Exit code 1 when none fits.
+
+    With --bundle, fetch OUT/<suite>/<partition>/reports.zip for every report.
+    """
     import orjson
 
     from evalplatform.cli.console import required_project, say
-    from evalplatform.cli.files import write_if_changed
     from evalplatform.wiring import OpenedProject
 
     ending = None if format is None else format.lstrip(".")
     if ending not in (None, *FORMATS):
         raise UnknownNameError("format", ending, FORMATS, field="--format")
-    written = []
+    if bundle and (asset, file, format) != (None, None, None):
+        raise InputError("takes all reports of a partition: leave --asset, --file and --format away.", field="--bundle")
     with OpenedProject(required_project(project)) as opened:
-        for manifest in _versions(opened, suite, asset, partition, version):
-            for name in sorted(manifest.files):
-                if file in (None, name) and (ending is None or name.endswith(f".{ending}")):
-                    path = out / manifest.artifact.path / name
-                    write_if_changed(path, opened.catalog.read(manifest, name))
-                    written.append(str(path))
+        found = _versions(opened, suite, REPORT_ASSET if bundle else asset, partition, version)
+        written = _write_bundles(opened, found, out) if bundle else _write_files(opened, found, out, file=file, ending=ending)
     typer.echo(orjson.dumps(written, option=orjson.OPT_INDENT_2).decode() if json_result else "\n".join(written), nl=bool(written))
     if not written:
         say("error: no stored file fits; `evalplatform assets list` shows what there is.")
     return 0 if written else 1
+
+
+def _write_files(
+    opened: "OpenedProject", manifests: "Sequence[ArtifactManifest]", out: Path, *, file: str | None, ending: str | None
+) -> list[str]:
+    """Write the files of the versions that have the name and the ending asked for, and return where."""
+    from evalplatform.cli.files import write_if_changed
+
+    written = []
+    for manifest in manifests:
+        for name in sorted(manifest.files):
+            if file in (None, name) and (ending is None or name.endswith(f".{ending}")):
+                path = out / manifest.artifact.path / name
+                write_if_changed(path, opened.catalog.read(manifest, name))
+                written.append(str(path))
+    return written
+
+
+def _write_bundles(opened: "OpenedProject", reports: "Sequence[ArtifactManifest]", out: Path) -> list[str]:
+    """Write the bundle of each report, and return where."""
+    from evalplatform.cli.files import write_if_changed
+    from evalplatform.stages.reports_bundle import bundled_manifests, reports_bundle
+
+    written = []
+    for report in reports:
+        path = out / report.artifact.suite / report.artifact.partition / BUNDLE_FILE
+        write_if_changed(path, reports_bundle(opened.catalog, bundled_manifests(opened.catalog, report)))
+        written.append(str(path))
+    return written
 
 
 def _current(opened: "OpenedProject", suite: str | None, asset: str | None, partition: str | None) -> list["ArtifactManifest"]:

@@ -24,7 +24,7 @@ _MEANINGS = {
     "report.md": "the same results as Markdown",
     "scores.csv": "one row per question, arm and draw, for a spreadsheet",
     MANIFEST_FILE: "where each file comes from: asset, versions, inputs, what it was made from, digests",
-    SUMS_FILE: "digests of all files, for `sha256sum -c`",
+    SUMS_FILE: "digests of all the other files, for `sha256sum -c`",
 }
 
 
