@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.comparisons.arm_costs import arm_costs
 from evalplatform.comparisons.arm_retrieval import RequiredDocuments, arm_retrievals
+from evalplatform.comparisons.coverage import paired_coverage_rate
 from evalplatform.comparisons.interactions import EffectOf, combined_arms, interactions
 from evalplatform.comparisons.question_scores import QuestionScores, question_scores
 from evalplatform.comparisons.records import ArmDelta, ArmScore, ArmSummary, PlacedPoints
@@ -84,7 +85,9 @@ def summarise_arms(
         interactions=interactions(points, combined=combined, baseline_arm=baseline_arm, correction=correction, effect_of=effect_of),
         costs=arm_costs(arms, answers=answers, timings=timings),
         retrieval=arm_retrievals(arms, answers=answers, required=required_documents or {}, clusters=clusters.labels if clusters else None),
-        coverage_rate=_coverage_rate(deltas, len(question_ids)) if any(table.judged for table in by_arm.values()) else None,
+        coverage_rate=paired_coverage_rate(points, baseline_arm=baseline_arm, questions=len(question_ids))
+        if any(table.judged for table in by_arm.values())
+        else None,
         cluster_field=None if clusters is None else clusters.field,
     )
 
@@ -152,9 +155,3 @@ def _deltas(
         )
         for arm, effect, verdict in zip(candidates, effects, verdicts, strict=True)
     }
-
-
-def _coverage_rate(deltas: Mapping[str, ArmDelta], questions: int) -> float | None:
-    if not deltas or not questions:
-        return None
-    return min(delta.pairs for delta in deltas.values()) / questions

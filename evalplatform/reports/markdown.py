@@ -45,23 +45,25 @@ def arms_markdown(report: ArmsReport) -> str:
 
 def _arms_blocks(report: ArmsReport) -> Iterator[str]:
     yield f"# {markdown_text(report.title)}\n\n{markdown_text(report.subtitle)}\n"
-    yield _facts(report.headline_facts)
+    yield markdown_facts(report.headline_facts)
     if report.notices:
         yield "\n".join(_notice(notice) for notice in report.notices) + "\n"
     if report.findings:
         yield "\n".join(f"- **{markdown_text(found.sentence)}**: {markdown_text(found.evidence)}" for found in report.findings) + "\n"
-    yield _section(report.summary)
+    yield markdown_section(report.summary)
     for section in report.sections:
-        yield _section(section)
-    yield _section(report.question_scores)
-    yield f"## What was run\n\n{_facts(report.facts)}"
+        yield markdown_section(section)
+    yield markdown_section(report.question_scores)
+    yield f"## What was run\n\n{markdown_facts(report.facts)}"
 
 
-def _facts(facts: Iterable[Fact]) -> str:
+def markdown_facts(facts: Iterable[Fact]) -> str:
+    """Return facts as a list, one a line."""
     return "".join(f"- **{markdown_text(fact.label)}**: {markdown_text(fact.value)}\n" for fact in facts)
 
 
-def _section(section: Section) -> str:
+def markdown_section(section: Section) -> str:
+    """Return a section: title, sentences before its table, the table, notes."""
     parts = [f"## {markdown_text(section.title)}"]
     if section.intro is not None:
         parts.append(markdown_text(section.intro))

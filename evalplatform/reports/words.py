@@ -55,6 +55,16 @@ def share(rate: float | None) -> str:
     return f"{math.floor(rate * 1000 + 1e-9) / 10:.1f}%"
 
 
+def percent(rate: float | None) -> str:
+    """Return a rate as a percentage with one decimal, rounded to the nearest: for rates that are no shortfall of anything."""
+    return MISSING if rate is None else f"{fixed(rate * 100, 1)}%"
+
+
+def share_up(rate: float) -> str:
+    """Return a rate as a percentage with one decimal, rounded up: what should be none is never shown as none."""
+    return f"{math.ceil(rate * 1000 - 1e-9) / 10:.1f}%"
+
+
 def usd(amount: float | None) -> str:
     """Return US dollars without a sign: two decimals from 1 up, four below, `<0.0001` for what is less, `—` for an unknown price."""
     if amount is None:

@@ -5,6 +5,7 @@ from pydantic import Field, JsonValue
 from evalplatform.arms.treatment import Arm
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.counts import CallCounts
+from evalplatform.comparisons.verdicts import ArmVerdicts
 from evalplatform.kernel.values import Value
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.reports.arms_view import ResultRow
@@ -31,10 +32,24 @@ class AnswerFacts(Value):
     truncated_message: str | None = None
 
 
-class ScoreFacts(Value):
-    """Of `judged_scores`: who judged, what was scored and why not, what the calls cost. `answer_calls` is 0: a judge asks no answer.
+class PanelFacts(Value):
+    """Of `judged_scores` by a panel: how many scores hide a disagreement, and which votes have no points.
 
-    `failure_reasons` and `first_failure` are of judge calls that failed, as in `AnswerFacts`.
+    `lost_votes` counts votes without points by role and reason. `failed_votes` counts those of scored answers whose call failed, by the
+    stable part of the reason, and `first_failed_vote` is a whole one; a rerun asks for them again.
+    """
+
+    flagged: int = 0
+    lost_votes: dict[str, int] = Field(default_factory=dict)
+    failed_votes: dict[str, int] = Field(default_factory=dict)
+    first_failed_vote: str | None = None
+
+
+class ScoreFacts(Value):
+    """Of `judged_scores`: who judged, what was scored and why not, what the calls cost.
+
+    `answer_calls` counts the calls for an answer that this judging made, replayed ones too: a judge asks none. `failure_reasons` and
+    `first_failure` are of judge calls that failed, as in `AnswerFacts`. `panel` is None for a judge of one voice.
     """
 
     judge: JudgeCell
@@ -46,9 +61,26 @@ class ScoreFacts(Value):
     answer_calls: int = 0
     failure_reasons: dict[str, int] = Field(default_factory=dict)
     first_failure: str | None = None
+    panel: PanelFacts | None = None
     complete: bool
     truncated_reason: str | None = None
     truncated_message: str | None = None
+
+
+class VerdictFacts(Value):
+    """Of `verdicts`: by which policy, how many rows and how many of them without a verdict, and each arm's pass rate.
+
+    `calls` are none: verdicts are computed from stored points. `complete` is that of the scores.
+    """
+
+    policy_key: str
+    policy_digest: str
+    pass_points: float
+    rows: int
+    unscored: int
+    verdicts: ArmVerdicts
+    calls: CallCounts = CallCounts()
+    complete: bool
 
 
 class SummaryFacts(Value):
@@ -84,6 +116,11 @@ def answer_facts(manifest: ArtifactManifest) -> AnswerFacts:
 def score_facts(manifest: ArtifactManifest) -> ScoreFacts:
     """Return the facts of a `judged_scores` version."""
     return ScoreFacts.model_validate(manifest.facts)
+
+
+def verdict_facts(manifest: ArtifactManifest) -> VerdictFacts:
+    """Return the facts of a `verdicts` version."""
+    return VerdictFacts.model_validate(manifest.facts)
 
 
 def summary_facts(manifest: ArtifactManifest) -> SummaryFacts:

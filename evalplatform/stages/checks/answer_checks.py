@@ -1,0 +1,130 @@
+"""Checks on a cell's answers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evalplatform.answering.records import ArmAnswer
+from evalplatform.calls.counts import CallCounts
+from evalplatform.comparisons.empty_retrieval import empty_retrievals
+from evalplatform.comparisons.equal_arms import equal_arms
+from evalplatform.kernel.text import plural
+from evalplatform.project.policy import SuiteChecks
+from evalplatform.reports import words
+from evalplatform.stages import arm_answers
+from evalplatform.stages.checks.check import EXAMPLES_SHOWN, Check, Finding, not_told
+
+
+@dataclass(frozen=True)
+class AnswerEvidence:
+    """The answers of a cell, and the calls of the run that made them."""
+
+    answers: Sequence[ArmAnswer]
+    calls: CallCounts
+
+
+def _empty_retrieval(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding:
+    found = empty_retrievals(evidence.answers)
+    if not found:
+        return not_told("No arm retrieved anything, so there is no retrieval to check.")
+    limit = settings.empty_retrieval.most_empty_rate
+    worst = max(found, key=lambda arm: arm.empty_rate)
+    return Finding(
+        passed=worst.empty_rate <= limit,
+        sentence=f"{worst.arm}: {words.share_up(worst.empty_rate)} of {plural(worst.rows, 'prompt')} had no retrieved chunk, "
+        "so they asked what an arm without documents asks.",
+        value=worst.empty_rate,
+        unit="share of the worst arm's rows",
+        limit=limit,
+        examples=worst.empty_questions[:EXAMPLES_SHOWN],
+    )
+
+
+def unpriced_finding(calls: CallCounts, settings: SuiteChecks, *, what: str) -> Finding:
+    """Return whether paid calls have a price; `what` names them, such as `answer`."""
+    if not calls.paid:
+        return not_told(f"No {what} call was paid for in the run that made this, so there is no price to check.")
+    rate, limit = calls.unpriced / calls.paid, settings.unpriced.most_unpriced_rate
+    return Finding(
+        passed=rate <= limit,
+        sentence=f"{words.share_up(rate)} of {plural(calls.paid, f'paid {what} call')} have no known price: costs are partial, and no "
+        "spend cap counts them. `prices` of the endpoint says what they cost."
+        if calls.unpriced
+        else f"{plural(calls.paid, f'paid {what} call')}, each with a known price.",
+        value=rate,
+        unit="share of paid calls",
+        limit=limit,
+    )
+
+
+def _unpriced(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding:
+    return unpriced_finding(evidence.calls, settings, what="answer")
+
+
+def _all_cached(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding:
+    # A prompt that the provider read from its own cache is a call all the same: the reply was drawn anew.
+    calls = evidence.calls
+    made, known = calls.paid + calls.failed, calls.replayed + calls.shared
+    if not made + known:
+        return not_told("No answer was asked for.")
+    return Finding(
+        passed=made > 0,
+        sentence=f"{plural(made, 'answer call')} made and {known:,} taken from the ledger."
+        if made
+        else f"All {plural(known, 'answer')} were replayed from the ledger: nothing was measured anew. They are as good as when they were "
+        "paid for; for new samples raise `draws`, or change the cell's `seed`.",
+        value=made / (made + known),
+        unit="share of answers asked anew",
+    )
+
+
+def _equal_arms(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding:
+    if len({answer.arm for answer in evidence.answers}) < 2:
+        return not_told("There is one arm alone.")
+    found = equal_arms(evidence.answers)
+    named = tuple(f"{pair.arm_a} and {pair.arm_b} ({plural(pair.questions, 'question')})" for pair in found)
+    return Finding(
+        passed=not found,
+        sentence=f"Equal arms: {words.listed(list(named[:EXAMPLES_SHOWN]))} were sent the same prompts. What they differ in is noise, not "
+        "the treatment."
+        if found
+        else "No two arms were sent the same prompts throughout.",
+        value=len(found),
+        unit="pairs of arms",
+        examples=named[:EXAMPLES_SHOWN],
+    )
+
+
+ANSWER_CHECKS: tuple[Check[AnswerEvidence], ...] = (
+    Check(
+        name="empty_retrieval",
+        asset=arm_answers.ASSET,
+        severity="warn",
+        description="Did arms that retrieve bring something? The worst arm's share of prompts without a chunk.",
+        find=_empty_retrieval,
+        setting="most_empty_rate",
+    ),
+    Check(
+        name="unpriced",
+        asset=arm_answers.ASSET,
+        severity="warn",
+        description="Is the price of every paid answer call known? Costs and spend caps leave out those without one.",
+        find=_unpriced,
+        setting="most_unpriced_rate",
+        in_report=False,  # the cost table says which totals are partial
+    ),
+    Check(
+        name="all_cached",
+        asset=arm_answers.ASSET,
+        severity="warn",
+        description="Was anything asked? A run whose answers all came from the ledger measured nothing new.",
+        find=_all_cached,
+        in_report=False,  # replayed answers are as good as paid ones; the header counts both
+    ),
+    Check(
+        name="equal_arms",
+        asset=arm_answers.ASSET,
+        severity="error",
+        description="Were the arms sent different prompts? A delta between equal arms measures noise.",
+        find=_equal_arms,
+    ),
+)

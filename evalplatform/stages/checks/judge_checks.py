@@ -1,0 +1,103 @@
+"""Checks that are made before a judge is asked: who judges whom, and answers to which prompts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evalplatform.judging.judge import JudgeSettings
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.project.policy import SuiteChecks
+from evalplatform.reports import words
+from evalplatform.stages import judged_scores
+from evalplatform.stages.checks.check import EXAMPLES_SHOWN, Check, Finding, not_told
+
+# What a docs arm serves is looked at by `corpus`, and an edit shows there; asking it again could mean calling a service.
+DOCUMENT_INPUTS = frozenset({"documents", "retrieval"})
+
+
+@dataclass(frozen=True)
+class JudgeEvidence:
+    """Who answered, who is to judge, and the digests of the prompts: as they were sent, and as files and code give them now.
+
+    `prompts_now` is a sentence where they cannot be told any more.
+    """
+
+    cell: Cell
+    judge: JudgeCell
+    prompts_sent: Mapping[str, str]
+    prompts_now: Mapping[str, str] | str
+
+
+def prompt_digests(inputs: Mapping[str, str]) -> dict[str, str]:
+    """Return those inputs of a data version that name what was said to the model: the answer prompt, and each arm's skill or profile."""
+    return {
+        name.removeprefix("treatment:"): digest
+        for name, digest in inputs.items()
+        if name == "answer_prompt" or (name.startswith("treatment:") and _last_name(name) not in DOCUMENT_INPUTS)
+    }
+
+
+def same_model(one: str, other: str) -> bool:
+    """Say whether two names mean one model, whoever serves it: `openai/gpt-x` at a router is `gpt-x` at its maker."""
+    return one.casefold().rpartition("/")[2] == other.casefold().rpartition("/")[2]
+
+
+def _last_name(name: str) -> str:
+    return name.rpartition("/")[2].rpartition(":")[2]
+
+
+def _self_judging(evidence: JudgeEvidence, settings: SuiteChecks) -> Finding:
+    cell = evidence.cell
+    members = judges_of(evidence.judge)
+    own = [(judge_id, judge) for judge_id, judge in members if same_model(judge.model, cell.model)]
+    elsewhere = all((judge.provider, judge.base_url) != (cell.provider, cell.base_url) for _, judge in own)
+    at = " (by its name; the two are asked at different endpoints)" if own and elsewhere else ""
+    return Finding(
+        passed=not own,
+        sentence=f"{cell.model} judges its own answers{at}: models favour what they would have written. Name another judge."
+        if own
+        else "No judge is the answering model.",
+        value=len(own),
+        unit="judges that are the answering model" if len(members) == 1 else f"of {len(members)} judges are the answering model",
+        examples=tuple(f"{judge_id}: {judge.model} at {judge.base_url or judge.provider}" for judge_id, judge in own[:EXAMPLES_SHOWN]),
+    )
+
+
+def judges_of(judge: JudgeCell) -> list[tuple[str, JudgeSettings]]:
+    """Return the judge itself, or the members of a panel, each with its id."""
+    return [(judge.id, judge.settings)]
+
+
+def _stale_prompts(evidence: JudgeEvidence, settings: SuiteChecks) -> Finding:
+    if isinstance(evidence.prompts_now, str):
+        return not_told(f"What would be sent now cannot be told: {evidence.prompts_now}")
+    now = evidence.prompts_now
+    changed = sorted(name for name, digest in evidence.prompts_sent.items() if name in now and now[name] != digest)
+    return Finding(
+        passed=not changed,
+        sentence=f"Stale answers: they were given to other prompts than those of now ({words.listed(changed[:EXAMPLES_SHOWN])} changed "
+        "since). Materialize `corpus` and `arm_answers` again to ask with what is there now."
+        if changed
+        else "The answers were given to the prompts that files and code give now.",
+        value=len(changed),
+        unit="changed prompts",
+        examples=tuple(changed[:EXAMPLES_SHOWN]),
+    )
+
+
+JUDGE_CHECKS: tuple[Check[JudgeEvidence], ...] = (
+    Check(
+        name="self_judging",
+        asset=judged_scores.ASSET,
+        severity="warn",
+        description="Is the judge another model than the one that answered? Made before the judge is asked.",
+        find=_self_judging,
+    ),
+    Check(
+        name="stale_prompts",
+        asset=judged_scores.ASSET,
+        severity="warn",
+        description="Are skills, profiles and the answer prompt still those that were answered? Made before the judge is asked.",
+        find=_stale_prompts,
+        in_report=False,  # it depends on when it is asked; a report names the digests that were sent
+    ),
+)
