@@ -1,6 +1,6 @@
 """The starter project under Dagster, in a folder of the test's own."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,38 @@ class StarterProject:
             raise_on_error=raise_on_error,
         )
 
+    def add_cells(self, *ids: str) -> list[dg.MultiPartitionKey]:
+        """Add offline cells to the suite, each with a sampling of its own, and return the keys of all its cells under its first judge."""
+        for number, cell_id in enumerate(ids):
+            self.edit({f"cells.{cell_id}": {"model": "extractive", "endpoint": "here", "sampling": {"max_tokens": 40 + number}}})
+        self.edit({"suites.kettle.cells": [*self.project.settings.suites["kettle"].cells, *ids]})
+        self.register()
+        return self.score_keys()
+
+    def score_keys(self, judge_id: str | None = None) -> list[dg.MultiPartitionKey]:
+        """The keys of all cells under a judge, or under the first one."""
+        judge = self.project.judges_of("kettle")[0] if judge_id is None else self.project.judge(judge_id)
+        return [dg.MultiPartitionKey({"cell": cell.key, "judge": judge.key}) for cell in self.project.cells_of("kettle")]
+
+    def answer(self) -> None:
+        """Materialize the sources and the answers of every cell."""
+        self.materialize(SOURCES)
+        for cell in self.project.cells_of("kettle"):
+            self.materialize(["arm_answers"], cell.key)
+
+    def materialize_batch(self, names: Iterable[str], keys: Sequence[str], *, raise_on_error: bool = True) -> dg.ExecuteInProcessResult:
+        """Materialize neighbouring partitions in one run, as a backfill of several does."""
+        definitions = self.definitions
+        return dg.materialize(
+            list(definitions.assets or []),
+            selection=[key_of(name) for name in names],
+            resources=definitions.resources,
+            instance=self.instance,
+            run_config=QUIET,
+            raise_on_error=raise_on_error,
+            tags={"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]},
+        )
+
     def materialize_all(self) -> dict[str, dg.AssetMaterialization]:
         """Materialize the suite's one cell under its one judge, in the order of the data; return what was recorded, by asset."""
         results = [self.materialize(SOURCES), self.materialize(["arm_answers"], self.cell_key), self.materialize(SCORED, self.score_key)]
@@ -98,6 +130,14 @@ def key_of(name: str) -> dg.AssetKey:
 
 def materializations(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization]:
     return {event.materialization.asset_key.path[-1]: event.materialization for event in result.get_asset_materialization_events()}
+
+
+def materialized_partitions(result: dg.ExecuteInProcessResult) -> dict[tuple[str, str | None], dg.AssetMaterialization]:
+    """What a run recorded, by asset and partition; one event each."""
+    recorded = [event.materialization for event in result.get_asset_materialization_events()]
+    made = {(one.asset_key.path[-1], one.partition): one for one in recorded}
+    assert len(made) == len(recorded)
+    return made
 
 
 def data_version_of(made: dg.AssetMaterialization) -> str:
