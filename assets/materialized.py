@@ -1,18 +1,18 @@
 """What a stage's result looks like in Dagster: data version, result, counts, cost, digests, a preview, where the files are.
 
-A reader finds the same few names on every asset: `result` or `preview` first, then counts with `failures` and `complete`, then `calls_*`
-and `paid_usd` of this materialization, where it is (`download`, `stored_at`, `files`), and last what is long, with `input_digests`.
+A reader finds the same few names on every asset: a report's links, `result` or `preview`, counts with `failures` and `complete`, then
+`calls_*` and `paid_usd` of this materialization, where it is (`download`, `stored_at`, `files`), and last what is long, with
+`input_digests`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
-from urllib.request import url2pathname
 
 import dagster as dg
 
 from assets.declared import asset_key
+from assets.links import report_links, where_it_is
 from assets.tables import TABLES, markdown_rows
-from evalplatform.artifacts.catalog import file_key
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.counts import CallCounts
 from evalplatform.reports.arms_view import ResultRow
@@ -22,7 +22,6 @@ from evalplatform.stages import arm_answers, arms_report, judged_scores, questio
 from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.facts import answer_facts, report_facts, score_facts
 
-FILE_PREFIX = "file://"
 SHOWN_APART = frozenset({"calls", "result", "findings", "truncated_message", "rows"})
 
 
@@ -36,11 +35,12 @@ def materialized(suite: SuiteContext, result: StageResult) -> dg.MaterializeResu
     manifest = result.manifest
     numbers, details = _facts(manifest)
     metadata = {
+        **report_links(suite, manifest),
         **_what_came_out(suite, manifest),
         **numbers,
         **_calls(result),
         "unchanged": result.unchanged,
-        **_where_it_is(suite, manifest),
+        **where_it_is(suite, manifest),
         **details,
         "input_digests": dg.MetadataValue.json(dict(manifest.inputs)),
     }
@@ -96,23 +96,6 @@ def _calls(result: StageResult) -> dict[str, Any]:
     counts = CallCounts() if result.unchanged else CallCounts.model_validate(result.manifest.facts["calls"])
     tallies = {f"calls_{name}": getattr(counts, name) for name in ("paid", "replayed", "shared", "failed", "unpriced")}
     return tallies if counts.paid_usd is None else {**tallies, "paid_usd": counts.paid_usd}
-
-
-def _where_it_is(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:
-    artifact = manifest.artifact
-    folder = file_key(manifest, next(iter(manifest.files))).rpartition("/")[0]
-    url = suite.catalog.url
-    local = url.startswith(FILE_PREFIX)
-    return {
-        "download": f"evalplatform assets download --suite {artifact.suite} --asset {artifact.asset} --partition {artifact.partition}",
-        "stored_at": dg.MetadataValue.path(f"{url2pathname(url.removeprefix(FILE_PREFIX))}/{folder}") if local else f"{folder} in {url}",
-        "files": dg.MetadataValue.md(_file_list(manifest.files)),
-    }
-
-
-def _file_list(files: Mapping[str, Any]) -> str:
-    rows = [f"| `{name}` | {file.size_bytes:,} | `{file.digest[:19]}…` |" for name, file in sorted(files.items())]
-    return "\n".join(["| File | Bytes | Digest |", "| --- | ---: | --- |", *rows])
 
 
 def _result_table(rows: Sequence[ResultRow]) -> str:

@@ -1,6 +1,7 @@
 """A suite materialized through Dagster, partition by partition: what is recorded, and what a second time changes."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,8 +101,18 @@ def test_every_artifact_says_how_to_get_it_and_where_it_lies(
     )
     assert value_of(made[name], "download") == f"evalplatform assets download --suite kettle --asset {name} --partition {partition}"
     lying = sorted(path.name for path in Path(value_of(made[name], "stored_at")).iterdir())
-    listed = [line.split("`")[1] for line in value_of(made[name], "files").splitlines()[2:]]
-    assert listed == lying
+    listed = re.findall(r"\[(.+?)\]\((.+?)\)", value_of(made[name], "files"))
+    assert [file for file, _ in listed] == lying
+    address = f"http://127.0.0.1:8787/download/kettle/{name}/{partition}/@{data_version_of(made[name])}"
+    assert [link for _, link in listed] == [f"{address}/{file}" for file in lying]
+
+
+def test_a_report_links_to_its_page_and_to_all_its_files_in_one(starter: StarterProject, made: dict[str, dg.AssetMaterialization]) -> None:
+    partition, version = str(starter.score_key).replace("|", "/"), data_version_of(made["arms_report"])
+    download = "http://127.0.0.1:8787/download/kettle"
+    assert value_of(made["arms_report"], "report_page") == f"{download}/arms_report/{partition}/@{version}/report.html"
+    assert value_of(made["arms_report"], "reports_zip") == f"{download}/{partition}/@{version}/reports.zip"
+    assert [name for name in ASSETS if "report_page" in made[name].metadata] == ["arms_report"]
 
 
 def test_a_second_materialization_asks_nothing_and_changes_nothing(

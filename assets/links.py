@@ -1,0 +1,53 @@
+"""Where the files of a materialization are: links to the web app, the command that fetches them, the place in the store.
+
+Links lead to the web app's stable address of the very version that was materialized. A link into the store would not do: a signed one stops
+working while the event that shows it stays, and browsers follow no link to a file.
+"""
+
+from typing import Any
+from urllib.request import url2pathname
+
+import dagster as dg
+
+from evalplatform.artifacts.catalog import file_key
+from evalplatform.artifacts.download_paths import FileAddress, bundle_address
+from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.stages import arms_report
+from evalplatform.stages.context import SuiteContext
+
+FILE_PREFIX = "file://"
+
+
+def report_links(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:
+    """Return the links to a report's page and to all its files in one; nothing for other assets."""
+    artifact = manifest.artifact
+    if artifact.asset != arms_report.ASSET:
+        return {}
+    page = FileAddress(artifact=artifact, file=arms_report.HTML_FILE, version=manifest.data_version)
+    bundle = bundle_address(artifact.suite, artifact.partition, manifest.data_version)
+    return {"report_page": dg.MetadataValue.url(_url(suite, page.path)), "reports_zip": dg.MetadataValue.url(_url(suite, bundle.path))}
+
+
+def where_it_is(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:
+    """Return the command that fetches the files, where they lie, and each of them with its link, size and digest."""
+    artifact = manifest.artifact
+    folder = file_key(manifest, next(iter(manifest.files))).rpartition("/")[0]
+    url = suite.catalog.url
+    local = url.startswith(FILE_PREFIX)
+    return {
+        "download": f"evalplatform assets download --suite {artifact.suite} --asset {artifact.asset} --partition {artifact.partition}",
+        "stored_at": dg.MetadataValue.path(f"{url2pathname(url.removeprefix(FILE_PREFIX))}/{folder}") if local else f"{folder} in {url}",
+        "files": dg.MetadataValue.md(_file_table(suite, manifest)),
+    }
+
+
+def _file_table(suite: SuiteContext, manifest: ArtifactManifest) -> str:
+    rows = []
+    for name, file in sorted(manifest.files.items()):
+        address = FileAddress(artifact=manifest.artifact, file=name, version=manifest.data_version)
+        rows.append(f"| [{name}]({_url(suite, address.path)}) | {file.size_bytes:,} | `{file.digest[:19]}…` |")
+    return "\n".join(["| File | Bytes | Digest |", "| --- | ---: | --- |", *rows])
+
+
+def _url(suite: SuiteContext, path: str) -> str:
+    return suite.project.deployment.web_url.rstrip("/") + path
