@@ -16,7 +16,7 @@ from urllib.request import url2pathname
 from weakref import WeakKeyDictionary
 
 from evalplatform.adapters.clock import SystemClock
-from evalplatform.adapters.stores.open import open_store
+from evalplatform.adapters.stores.open import check_store, open_store
 from evalplatform.artifacts.catalog import ArtifactCatalog, file_key
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.breaker import CircuitBreaker
@@ -27,6 +27,7 @@ from evalplatform.calls.progress import OnProgress, Progress
 from evalplatform.kernel.errors import InputError
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.documents import DocumentSource
+from evalplatform.ports.labels import LabelStore
 from evalplatform.ports.ledger import Ledger
 from evalplatform.ports.locks import Locks
 from evalplatform.ports.object_store import ObjectStore
@@ -57,6 +58,7 @@ class OpenedProject:
 
     project: Project
     clock: Clock = field(default_factory=SystemClock)
+    _store_is_checked: bool = False
     _breakers: dict[str, CircuitBreaker] = field(default_factory=dict)
     _endpoints: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, tuple[Endpoint, int]]]" = field(default_factory=WeakKeyDictionary)
 
@@ -88,6 +90,13 @@ class OpenedProject:
         from evalplatform.adapters.locks.open import open_locks
 
         return open_locks(self._database_url)
+
+    @cached_property
+    def label_store(self) -> LabelStore:
+        """The project's human labels, in the database of the ledger."""
+        from evalplatform.adapters.labels.open import open_label_store
+
+        return open_label_store(self._database_url, project=self.project.settings.project)
 
     def suite_context(
         self,
@@ -132,8 +141,14 @@ class OpenedProject:
 
     @asynccontextmanager
     async def open_desk(self, endpoint_id: str, *, run_id: str, cap_usd: float | None = None) -> AsyncIterator[CallDesk]:
-        """Open the call desk of an endpoint for one run; its connections are shared by all desks of the event loop."""
+        """Open the call desk of an endpoint for one run; its connections are shared by all desks of the event loop.
+
+        Raises:
+            InputError: the endpoint cannot be opened.
+            StorageError: the store, looked at once before the first call, does not keep what it is given.
+        """
         settings = self.project.endpoint(endpoint_id)
+        await asyncio.to_thread(self._check_store_once)
         async with self._shared_endpoint(endpoint_id, settings) as endpoint:
             budget = None if cap_usd is None else Budget(cap_usd, run_id=run_id, ledger=self.ledger, prices=endpoint.prices)
             yield CallDesk(
@@ -154,16 +169,25 @@ class OpenedProject:
         return f"evalplatform assets download --suite {artifact.suite} --asset {artifact.asset} --partition {artifact.partition}"
 
     def close(self) -> None:
-        """Write what is queued and close the ledger, where one was opened."""
+        """Write what is queued and close the ledger and the labels, where they were opened."""
         ledger = self.__dict__.pop("ledger", None)
         if ledger is not None:
             asyncio.run(ledger.aclose())
+        label_store = self.__dict__.pop("label_store", None)
+        if label_store is not None:
+            label_store.close()
 
     def __enter__(self) -> "OpenedProject":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _check_store_once(self) -> None:
+        """Find out that the store loses or changes what it is given before anything is paid for, not when it is to be kept."""
+        if not self._store_is_checked:
+            check_store(self.store)
+            self._store_is_checked = True
 
     @asynccontextmanager
     async def _shared_endpoint(self, endpoint_id: str, settings: EndpointSettings) -> AsyncIterator[Endpoint]:

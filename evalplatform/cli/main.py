@@ -14,8 +14,8 @@ import typer
 from typer.exceptions import TyperException
 
 from evalplatform import __version__
-from evalplatform.cli import arms, assets, project, serve
-from evalplatform.kernel.errors import EvalplatformError
+from evalplatform.cli import arms, assets, judge, labels, project, serve
+from evalplatform.kernel.errors import EvalplatformError, StorageUnavailableError
 from evalplatform.project.deployment import variable_of
 
 DONE = 0
@@ -48,6 +48,8 @@ def _evalplatform(
 
 app.add_typer(arms.app, name="arms")
 app.add_typer(assets.app, name="assets")
+app.add_typer(judge.app, name="judge")
+app.add_typer(labels.app, name="labels")
 project.add_commands(app)
 serve.add_commands(app)
 
@@ -62,6 +64,8 @@ def exit_code(arguments: Sequence[str]) -> int:
         return NOT_ANSWERED
     except EvalplatformError as error:
         typer.echo(f"error: {error}", err=True)
+        if isinstance(error, StorageUnavailableError):
+            typer.echo("What is finished is kept: once that is mended, the same command goes on from there.", err=True)
         return NOT_ANSWERED
     except (typer.Abort, BrokenPipeError):
         return NOT_ANSWERED
