@@ -84,9 +84,8 @@ def import_(
 
 def _import_lines(done: "LabelImport") -> list[str]:
     verb = "would be imported" if done.dry_run else "imported"
-    lines = [
-        f"{plural(done.added, 'label')} {verb}, {done.already_there:,} there already, {plural(done.unjudged_rows, 'row')} without a judgement"
-    ]
+    unjudged = f"{plural(done.unjudged_rows, 'row')} without a judgement"
+    lines = [f"{plural(done.added, 'label')} {verb}, {done.already_there:,} there already, {unjudged}"]
     if done.passed_over_columns:
         lines.append(f"columns that were not read: {', '.join(done.passed_over_columns)}")
     return lines

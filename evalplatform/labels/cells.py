@@ -12,8 +12,10 @@ from evalplatform.labels.rows import RawRow
 from evalplatform.ports.labels import MAX_POINTS, ONE_LINE, Scale, SubjectKind, Verdict
 
 VERDICTS: dict[str, Verdict] = {"passed": "passed", "pass": "passed", "failed": "failed", "fail": "failed"}
-"""The spellings of a verdict that are read, in upper or lower case. Others, such as yes or 1, could mean either side's passing."""
+"""The spellings of a verdict that are read, in upper or lower case. Others, such as yes or 1, answer a question that nobody can see."""
 
+NO_LABELLER = f"is missing: name who judged in a column {LABELLER}, or for all rows with --labeller."
+NO_SCALE = f"is missing: say {' or '.join(get_args(Scale))} in a column {SCALE}, or for all rows with --scale."
 SHOWN_CHARS = 60
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
@@ -41,7 +43,7 @@ def read_labeller(row: RawRow, defaults: LabelDefaults) -> str:
     if LABELLER in row.values:
         return _text(row, LABELLER)
     if defaults.labeller is None:
-        raise row.problem(LABELLER, f"is missing: name who judged in a column {LABELLER}, or for all rows with --labeller.")
+        raise row.problem(LABELLER, NO_LABELLER)
     return defaults.labeller
 
 
@@ -66,7 +68,7 @@ def read_scale(row: RawRow, defaults: LabelDefaults) -> Scale:
     """Return how a plain `value` is to be read: the row's word, or else the default."""
     scale = _text(row, SCALE) if SCALE in row.values else defaults.scale
     if scale is None:
-        raise row.problem(SCALE, f"is missing: say {' or '.join(get_args(Scale))} in a column {SCALE}, or for all rows with --scale.")
+        raise row.problem(SCALE, NO_SCALE)
     if scale not in get_args(Scale):
         raise _none_of(row, SCALE, scale, get_args(Scale))
     return cast("Scale", scale)

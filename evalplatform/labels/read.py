@@ -7,10 +7,21 @@ from typing import ParamSpec, TypeVar
 
 from evalplatform.kernel.csv_text import decoded_text
 from evalplatform.kernel.digests import bytes_digest
-from evalplatform.kernel.errors import LabelFileError, nearest_name
+from evalplatform.kernel.errors import LabelFileError
 from evalplatform.kernel.text import plural
-from evalplatform.labels.cells import read_labeller, read_points, read_scale, read_subject, read_time, read_verdict
-from evalplatform.labels.columns import ANSWER_DIGEST, COLUMNS, JUDGEMENTS, LABEL_POINTS, LABEL_VERDICT, LABELLED_AT, SUBJECT, VALUE
+from evalplatform.labels.cells import NO_LABELLER, NO_SCALE, read_labeller, read_points, read_scale, read_subject, read_time, read_verdict
+from evalplatform.labels.columns import (
+    ANSWER_DIGEST,
+    COLUMNS,
+    JUDGEMENTS,
+    LABEL_POINTS,
+    LABEL_VERDICT,
+    LABELLED_AT,
+    LABELLER,
+    SCALE,
+    SUBJECT,
+    VALUE,
+)
 from evalplatform.labels.records import LabelDefaults, LabelFile, ReadLabel
 from evalplatform.labels.rows import RawRow, RawRows, raw_rows
 from evalplatform.ports.labels import Label, Scale, Verdict
@@ -41,7 +52,7 @@ def read_labels(data: bytes, *, file: str, defaults: LabelDefaults) -> LabelFile
     raw = raw_rows(decoded_text(data, file=file, error=LabelFileError), file=file, suffix=PurePath(file).suffix.lower())
     problems = _Problems(raw.problems)
     if not problems:
-        _check_columns(raw, file=file)
+        _check_columns(set(raw.columns), defaults, file=file)
     judged = [row for row in raw.rows if any(column in row.values for column in JUDGEMENTS)]
     labels, repeated = _each_once((found for row in judged for found in _labels_of(row, defaults, problems)), problems, file=file)
     refuse_problems(problems, file=file)
@@ -67,22 +78,21 @@ def refuse_problems(problems: Sequence[LabelFileError], *, file: str) -> None:
         raise LabelFileError("\n".join([f"{plural(len(problems), 'problem')}, so nothing was imported:", *lines]), file=file)
 
 
-def _check_columns(raw: RawRows, *, file: str) -> None:
-    columns = set(raw.columns)
-    if not columns & {ANSWER_DIGEST, SUBJECT}:
-        raise LabelFileError(
-            "is missing, so it is not said which answers were judged.",
-            file=file,
-            field=ANSWER_DIGEST,
-            nearest=nearest_name(ANSWER_DIGEST, columns),
-        )
+def _check_columns(columns: set[str], defaults: LabelDefaults, *, file: str) -> None:
+    """Refuse a file that lacks a column every row needs: one message, not one a row."""
     for column in columns.difference(COLUMNS):
         for ours in set(COLUMNS).difference(columns):
             if SequenceMatcher(None, column.casefold(), ours).ratio() >= MISSPELT_RATIO:
                 raise LabelFileError("is no column of a file of labels.", file=file, field=column, nearest=ours)
+    if not columns & {ANSWER_DIGEST, SUBJECT}:
+        raise LabelFileError("is missing, so it is not said which answers were judged.", file=file, field=ANSWER_DIGEST)
     if not columns.intersection(JUDGEMENTS):
         judges = " (`points` are a judge's)" if "points" in columns else ""
         raise LabelFileError(f"has no column of judgements: {', '.join(JUDGEMENTS[:-1])} or {JUDGEMENTS[-1]}{judges}.", file=file)
+    if LABELLER not in columns and defaults.labeller is None:
+        raise LabelFileError(NO_LABELLER, file=file, field=LABELLER)
+    if VALUE in columns and SCALE not in columns and defaults.scale is None:
+        raise LabelFileError(NO_SCALE, file=file, field=SCALE)
 
 
 class _Problems(list[LabelFileError]):

@@ -6,9 +6,8 @@ from evalplatform.comparisons.label_records import JudgeAgreement, PointsAgreeme
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.visible import one_line
+from evalplatform.stats.agreement import Kappa, RankCorrelation
 from evalplatform.stats.wilson import RateInterval
-
-NO_INTERVAL = "no interval at this value"
 
 
 def agreement_lines(agreement: JudgeAgreement) -> Iterator[str]:
@@ -42,14 +41,14 @@ def _correlation(points: PointsAgreement) -> str:
     found = points.rank_correlation
     if found is None:
         return points.rank_correlation_reason or words.MISSING
-    return f"{words.fixed(found.rho, 2, signed=True)} {_interval(found.ci_lo, found.ci_hi)}"
+    return f"{words.fixed(found.rho, 2, signed=True)} {_interval(found)}"
 
 
 def _kappa(verdicts: VerdictAgreement) -> str:
     found = verdicts.kappa
     if found is None:
         return verdicts.kappa_reason or words.MISSING
-    return f"{words.fixed(found.kappa, 2, signed=True)} {_interval(found.ci_lo, found.ci_hi)}"
+    return f"{words.fixed(found.kappa, 2, signed=True)} {_interval(found)}"
 
 
 def _rate(found: RateInterval | None, reason: str | None) -> str:
@@ -58,5 +57,7 @@ def _rate(found: RateInterval | None, reason: str | None) -> str:
     return f"{words.share(found.rate)} [{words.share(found.ci_lo)}, {words.share(found.ci_hi)}]"
 
 
-def _interval(lo: float | None, hi: float | None) -> str:
-    return f"({NO_INTERVAL})" if lo is None else words.interval(lo, hi, decimals=2, signed=True)
+def _interval(found: RankCorrelation | Kappa) -> str:
+    if found.ci_lo is None:
+        return f"(no interval: {found.ci_reason})"
+    return words.interval(found.ci_lo, found.ci_hi, decimals=2, signed=True)

@@ -17,16 +17,17 @@ NO_VARIANCE = 1e-12
 
 
 class RankCorrelation(Value):
-    """Spearman's rank correlation over `n` pairs and its 95% interval; the interval is None where the method gives none."""
+    """Spearman's rank correlation over `n` pairs and its 95% interval; where the method gives none, `ci_reason` says why."""
 
     n: int
     rho: float = Field(ge=-1, le=1)
     ci_lo: float | None = Field(ge=-1, le=1)
     ci_hi: float | None = Field(ge=-1, le=1)
+    ci_reason: str | None = None
 
 
 class Kappa(Value):
-    """Cohen's kappa over `n` pairs and its 95% interval; the interval is None where the standard error is 0.
+    """Cohen's kappa over `n` pairs and its 95% interval; where the method gives none, `ci_reason` says why.
 
     `expected_rate` is the agreement that chance alone would give two raters with these habits.
     """
@@ -37,6 +38,7 @@ class Kappa(Value):
     standard_error: float = Field(ge=0)
     ci_lo: float | None = Field(ge=-1, le=1)
     ci_hi: float | None = Field(ge=-1, le=1)
+    ci_reason: str | None = None
 
 
 def rank_correlation(pairs: Sequence[tuple[float, float]]) -> RankCorrelation | None:
@@ -67,10 +69,10 @@ def rank_correlation(pairs: Sequence[tuple[float, float]]) -> RankCorrelation | 
     if 0 in spreads:
         return None
     if shared**2 == spreads[0] * spreads[1]:
-        return RankCorrelation(n=n, rho=1.0 if shared > 0 else -1.0, ci_lo=None, ci_hi=None)
+        return RankCorrelation(n=n, rho=1.0 if shared > 0 else -1.0, ci_lo=None, ci_hi=None, ci_reason="the ranks fit without exception")
     rho = shared / sqrt(spreads[0] * spreads[1])
     if n < LEAST_PAIRS_FOR_INTERVAL:
-        return RankCorrelation(n=n, rho=rho, ci_lo=None, ci_hi=None)
+        return RankCorrelation(n=n, rho=rho, ci_lo=None, ci_hi=None, ci_reason=f"fewer than {LEAST_PAIRS_FOR_INTERVAL} pairs")
     half_width = _z() * sqrt((1 + rho * rho / 2) / (n - 3))
     return RankCorrelation(n=n, rho=rho, ci_lo=tanh(atanh(rho) - half_width), ci_hi=tanh(atanh(rho) + half_width))
 
@@ -114,6 +116,7 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> Kappa | None:
         standard_error=standard_error,
         ci_lo=max(-1.0, kappa - half_width) if standard_error else None,
         ci_hi=min(1.0, kappa + half_width) if standard_error else None,
+        ci_reason=None if standard_error else "the standard error is 0",
     )
 
 
