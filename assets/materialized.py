@@ -5,7 +5,7 @@ A reader finds the same few names on every asset: a report's links, `result` or 
 `input_digests`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -22,6 +22,7 @@ from evalplatform.stages import arm_answers, arms_report, judged_scores, questio
 from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.facts import answer_facts, report_facts, score_facts
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
 SHOWN_APART = frozenset({"calls", "result", "findings", "truncated_message", "rows"})
 
 
@@ -59,8 +60,8 @@ def _what_came_out(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str,
     asset = manifest.artifact.asset
     if asset == arms_report.ASSET:
         facts = report_facts(manifest)
-        found = "\n".join(f"- {markdown_text(sentence)}" for sentence in facts.findings)
-        return {"result": dg.MetadataValue.md(_result_table(facts.result)), **({"findings": dg.MetadataValue.md(found)} if found else {})}
+        found = {"findings": dg.MetadataValue.md(_points(facts.findings))} if facts.findings else {}
+        return {"result": dg.MetadataValue.md(_result_table(facts.result)), **found}
     if asset == question_set.ASSET:
         return {"dagster/row_count": manifest.facts["questions"]}
     if asset not in TABLES:
@@ -85,8 +86,19 @@ def _failures(manifest: ArtifactManifest) -> int:
 def _facts(manifest: ArtifactManifest) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what the stage says of its artifact: numbers and words, and what is too long to stand before them."""
     shown = {name: value for name, value in manifest.facts.items() if name not in SHOWN_APART and value not in (None, [], {})}
-    details = {name: dg.MetadataValue.json(value) for name, value in shown.items() if isinstance(value, dict | list)}
+    details = {name: _detail(value) for name, value in shown.items() if isinstance(value, dict | list)}
     return {name: value for name, value in shown.items() if name not in details}, details
+
+
+def _detail(value: Mapping[str, Any] | Sequence[Any]) -> dg.MetadataValue[Any]:
+    """Return what a person reads best: sentences as a list of points, everything else as JSON."""
+    if isinstance(value, Mapping) or not all(isinstance(item, str) for item in value):
+        return dg.MetadataValue.json(value)
+    return dg.MetadataValue.md(_points(value))
+
+
+def _points(sentences: Sequence[str]) -> str:
+    return "\n".join(f"- {markdown_text(sentence)}" for sentence in sentences)
 
 
 def _calls(result: StageResult) -> dict[str, Any]:
@@ -100,7 +112,7 @@ def _calls(result: StageResult) -> dict[str, Any]:
 
 def _result_table(rows: Sequence[ResultRow]) -> str:
     titles = ("Arm", "Points [95% CI]", "Delta [95% CI]", "Verdict", "p adj.", "Scored", "Cost (USD)")
-    return markdown_rows(
+    table = markdown_rows(
         titles,
         [
             (
@@ -115,6 +127,7 @@ def _result_table(rows: Sequence[ResultRow]) -> str:
             for row in rows
         ],
     )
+    return table.replace(", ", f",{NO_BREAK}")  # the UI breaks a cell at every space; an interval stays in one piece
 
 
 def _with_interval(number: str, interval: str) -> str:

@@ -19,29 +19,47 @@ from evalplatform.stages.tables import ANSWERS, SCORES, Table
 PREVIEW_ROWS = 5
 PREVIEW_CHARS = 60
 
-ANSWER_COLUMNS = {
+ROW_COLUMNS = {
+    "question_id": "The question, by its id in the question set.",
+    "arm": "The arm's name in this experiment.",
     "draw": "0 for the first sample of a request, 1 for the second.",
+    "prompt_tokens": "Of all calls of the row, cached ones included; null where the server did not say.",
+    "completion_tokens": "Of all calls of the row, reasoning included; null where the server did not say.",
+    "cache_read_tokens": "Part of prompt_tokens that the server took from its cache; null where it did not say.",
+    "reasoning_tokens": "Part of completion_tokens that went into reasoning; null where the server did not say.",
+    "cost_usd": "US dollars; null where the price is unknown, never 0 for it.",
+    "calls": "Model calls behind the row, replayed ones included.",
+}
+ANSWER_COLUMNS = {
+    **ROW_COLUMNS,
     "state": "answered, no_answer (the model stopped before it answered) or failed.",
     "answer": "The model's text; null unless the state is answered. A text with a lone surrogate is kept as JSON behind a marker.",
     "reason": "Why there is no answer.",
+    "raw_answer": "What the model wrote, where a plugin reshaped it into the answer.",
     "request_digest": "Names the exact request; the ledger holds its reply.",
     "material_digest": "Names the text a judge is given; it lies in texts.parquet.",
     "context_digest": "Names the injected documents; they lie in texts.parquet.",
     "system_prompt_digest": "Names the system prompt; it lies in texts.parquet.",
+    "used_system_prompt": "The arm or a plugin set a system prompt.",
     "same_call": "Another arm sent the same request, and one call answered both.",
     "context_chunks": "Retrieved chunks, as JSON: source, the first 200 characters, relevance.",
-    "cost_usd": "US dollars; null where the price is unknown, never 0 for it.",
     "metadata": "What the arm says of this row, as JSON.",
 }
 SCORE_COLUMNS = {
+    **ROW_COLUMNS,
+    "task_id": "Ties the row to what the judge was given; the judge never sees it.",
     "points": "0 to 100, or null with a reason.",
     "reason": "Why there are no points.",
     "dimensions": "The judge's own numbers, as JSON.",
     "caps": "Which rule lowered the points, and from what, as JSON.",
+    "unread_claims": "Positions of the claims (from 0) whose verdict in the judge's reply could not be read.",
     "grounded": "Graded against reference facts, not by the judge's own knowledge.",
+    "material_digest": "Names the text that the judge was given beside the answer.",
+    "material_source": "stored: the text that the arm was given; snippet_fallback: only its retrieved snippets were kept.",
     "redraws": "Further replies that were needed to read the points.",
     "raw_reply": "The reply that the points were read from.",
-    "cost_usd": "US dollars; null where the price is unknown, never 0 for it.",
+    "notes": "What else the judge says of this row, as JSON.",
+    "panel": "Every vote of a panel, with spread and agreement, as JSON; null for a single judge.",
 }
 
 
