@@ -1,10 +1,12 @@
 """How the calls of a run were answered, counted apart: paid, replayed, shared, failed."""
 
-from dataclasses import asdict, dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from evalplatform.kernel.usage import Usage
 from evalplatform.kernel.values import Value
+from evalplatform.ports.ledger import Purpose
 
 
 class CallCounts(Value):
@@ -26,7 +28,7 @@ class CallCounts(Value):
 
 @dataclass
 class CallTally:
-    """Counts while they grow; `counts()` freezes them."""
+    """Counts while they grow; `counts()` freezes them. `asked` holds, by purpose, every call that was wanted, however it was answered."""
 
     paid: int = 0
     replayed: int = 0
@@ -35,6 +37,7 @@ class CallTally:
     paid_usd: float | None = None
     replayed_usd: float | None = None
     unpriced: int = 0
+    asked: Counter[Purpose] = field(default_factory=Counter)
 
     def add_paid(self, cost_usd: float | None) -> None:
         """Count a call that was paid for now."""
@@ -52,7 +55,7 @@ class CallTally:
 
     def counts(self) -> CallCounts:
         """Return the counts as they stand."""
-        return CallCounts(**asdict(self))
+        return CallCounts(**{name: getattr(self, name) for name in CallCounts.model_fields})
 
 
 class PriceTable(Protocol):

@@ -50,6 +50,7 @@ class CallDesk:
 
     async def ask(self, request: ModelRequest, *, purpose: Purpose, draw: int = 0, attempt: int = 0) -> CallOutcome:
         """Return the finished call; see `calls.ask.Asker`."""
+        self.tally.asked[purpose] += 1
         key = CallKey(scope=self.scope, request_digest=request_digest(request), draw=draw, attempt=attempt)
         if (waiting := self._in_flight.get(key)) is not None:
             row = await asyncio.shield(waiting)

@@ -48,6 +48,7 @@ def run(
     judge_model: Annotated[str | None, typer.Option(help="Judging model, or the id of a judge of the project file.")] = None,
     judge_provider: Annotated[str | None, typer.Option(show_default="--provider", help="Endpoint id or provider of the judge.")] = None,
     judge_temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature of the judge.")] = None,
+    judge_panel: Annotated[str | None, typer.Option(help="Comma list of the roles of a judge panel, such as doc_reviewer.")] = None,
     grounded_from_topics: Annotated[bool, typer.Option("--grounded-from-topics", help="Ground the judge on expected_topics.")] = False,
     out_json: Annotated[Path | None, typer.Option(show_default="results/arms/<product>.json", help="arms.v1 file.")] = None,
     out_md: Annotated[Path | None, typer.Option(show_default="results/arms/<product>.md", help="Markdown report.")] = None,
@@ -85,6 +86,7 @@ def run(
         judge_model=judge_model,
         judge_provider=judge_provider,
         judge_temperature=judge_temperature,
+        judge_panel=judge_panel,
         grounded_from_topics=grounded_from_topics,
     )
     request = run_request(flags, found_project(project), working_folder=Path.cwd())
@@ -166,6 +168,7 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
             "warnings": list(done.warnings),
             "failed_answers": done.failed_answers.model_dump(),
             "failed_scores": done.failed_scores.model_dump(),
+            "failed_votes": done.failed_votes.model_dump(),
             "files": [os.fspath(path) for path in written],
         }
         typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())

@@ -56,8 +56,8 @@ def counts_words(counts: CallCounts) -> str:
 
 
 def failure_lines(done: CellRun) -> list[str]:
-    """Return what failed of a run, a line for answers and one for scores, each with counts by reason and one reason in full."""
-    failed = (("answer", done.failed_answers), ("score", done.failed_scores))
+    """Return what failed of a run, a line for answers, one for scores and one for a panel's votes, each with counts by reason and one reason in full."""
+    failed = (("answer", done.failed_answers), ("score", done.failed_scores), ("vote", done.failed_votes))
     return [one_line(words.failures(noun, failures)) for noun, failures in failed if failures.counts]
 
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from evalplatform.adapters.models.open import model_providers
 from evalplatform.arms.grammar import ArmRequest, parse_arm_list, parse_arm_option
+from evalplatform.judging.judge import JudgeSettings, judge_kinds
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.kernel.keys import slug
 from evalplatform.project.cells import Cell, JudgeCell
@@ -58,6 +59,7 @@ class ArmsRunFlags:
     judge_model: str | None = None
     judge_provider: str | None = None
     judge_temperature: float | None = None
+    judge_panel: str | None = None
     grounded_from_topics: bool = False
 
 
@@ -192,7 +194,7 @@ def _judge_ids(flags: ArmsRunFlags, named: SuiteSettings | None, judges: Collect
 
 def _judge_flags(flags: ArmsRunFlags) -> list[str]:
     """Return the names of the flags that say something of the judge."""
-    told = [name for name in ("judge_model", "judge_provider", "judge_temperature") if getattr(flags, name) is not None]
+    told = [name for name in ("judge_model", "judge_provider", "judge_temperature", "judge_panel") if getattr(flags, name) is not None]
     return [*told, "grounded_from_topics"] if flags.grounded_from_topics else told
 
 
@@ -253,17 +255,35 @@ def _judge(
         endpoint = _endpoint(flags.judge_provider, endpoints, flag="--judge-provider")
     else:
         endpoint = base.endpoint if base else cell_endpoint
+    if flags.judge_panel is not None:
+        return _panel(flags, base, model=model, endpoint=endpoint)
     if base is None or flags.judge_provider is not None:
         kind = "overlap" if endpoints[endpoint].provider == OFFLINE_PROVIDER else "rubric"
         base = JudgeDeclaration(kind=kind, model=model, endpoint=endpoint)
     if base.kind == "overlap" and model != base.model:
         raise UnknownNameError("judge", model, judge_ids, field="--judge-model")  # a program has no other model: an id was meant
+    return _with_judge_flags(base.with_changes(model=model, endpoint=endpoint), flags)
+
+
+def _panel(flags: ArmsRunFlags, base: JudgeDeclaration | None, *, model: str, endpoint: str) -> JudgeDeclaration:
+    """Return the panel of those roles: the judge's model, rubric and sampling stay, and each role votes."""
+    if base is not None and base.kind == "overlap" and flags.judge_model is None:
+        raise InputError("is needed with --judge-panel: a panel asks a model, and the suite's judge is a program.", field="--judge-model")
+    roles = tuple(role.strip() for role in (flags.judge_panel or "").split(",") if role.strip())
+    kept = JudgeDeclaration(kind="panel", model=model, endpoint=endpoint) if base is None or base.kind == "overlap" else base
+    declared = kept.with_changes(kind="panel", model=model, endpoint=endpoint, roles=roles or None)
+    try:
+        judge_kinds.get("panel")(JudgeSettings(kind="panel", provider="flags", model=model, roles=declared.roles), asker=None)
+    except InputError as error:
+        raise InputError(error.rule, field="--judge-panel", nearest=error.nearest) from None
+    return _with_judge_flags(declared, flags)
+
+
+def _with_judge_flags(declared: JudgeDeclaration, flags: ArmsRunFlags) -> JudgeDeclaration:
     sampling = {} if flags.judge_temperature is None else {"temperature": flags.judge_temperature}
-    return base.with_changes(
-        model=model,
-        endpoint=endpoint,
-        grounded_from_topics=flags.grounded_from_topics or base.grounded_from_topics,
-        sampling=base.sampling.with_changes(**sampling),
+    return declared.with_changes(
+        grounded_from_topics=flags.grounded_from_topics or declared.grounded_from_topics,
+        sampling=declared.sampling.with_changes(**sampling),
     )
 
 

@@ -1,6 +1,7 @@
 """What to know before any number: the header list and the warnings of an arms report."""
 
 from collections import Counter
+from datetime import datetime
 
 from evalplatform.calls.counts import CallCounts
 from evalplatform.comparisons.records import LEAST_COVERAGE_RATE, ArmSummary
@@ -53,6 +54,7 @@ def all_facts(facts: RunFacts, questions: QuestionSet, summary: ArmSummary) -> t
         ("Price table", facts.price_table or "none: no call is priced"),
         ("Answer calls", _calls(facts.answer_calls)),
         ("Judge calls", _calls(facts.judge_calls)),
+        *(() if facts.answers_stored_at is None else (("Answers stored", _stored(facts.answers_stored_at, facts.judging_answer_calls)),)),
         ("Coverage", coverage(summary)),
         ("Complete", "yes" if facts.truncated_reason is None else f"no: {facts.truncated_reason}"),
         ("Generated", f"{facts.generated_at:%Y-%m-%d %H:%M:%S} UTC"),
@@ -88,6 +90,9 @@ def _completeness(facts: RunFacts, questions: QuestionSet, summary: ArmSummary, 
         found.append(Notice(level="problem", text=text))
     if facts.judge is None:
         found.append(Notice(level="problem", text="Not judged: this run has answers and costs, but no points."))
+    elif facts.judging_answer_calls:
+        text = f"This judging asked {plural(facts.judging_answer_calls, 'answer call')}; a judge grades stored answers and asks for none."
+        found.append(Notice(level="problem", text=text))
     elif summary.coverage_rate is not None and summary.coverage_rate < LEAST_COVERAGE_RATE:
         text = f"Coverage is {words.share(summary.coverage_rate)}, below {LEAST_COVERAGE_RATE:.0%}: the deltas leave questions out, and "
         found.append(Notice(level="problem", text=f"{text}what is left out may differ from what is not."))
@@ -145,6 +150,16 @@ def _judge_notes(rows: RunRows) -> list[Notice]:
             "caution",
             "judged on 200-character snippets, not on the material",
         ),
+        (
+            sum(row.panel is not None and row.panel.flagged for row in judged),
+            "caution",
+            "flagged, since the panel's votes spread above 15 points and the mean hides that",
+        ),
+        (
+            sum(row.panel is not None and bool(row.panel.valid) and bool(row.panel.lost) for row in judged),
+            "caution",
+            "the mean of fewer votes than the panel has, since the others gave no points",
+        ),
         (sum(row.redraws > 0 for row in judged), "note", "read only after the judge was asked again"),
         (sum(bool(row.caps) for row in judged), "note", "lowered by a rule (a wrong figure caps correctness)"),
     )
@@ -154,7 +169,7 @@ def _judge_notes(rows: RunRows) -> list[Notice]:
 
 
 def _judge(facts: RunFacts) -> str:
-    return "not judged" if facts.judge is None else f"{facts.judge.model} ({facts.judge.provider}, {facts.judge.kind})"
+    return "not judged" if facts.judge is None else f"{facts.judge.model_stamp} ({facts.judge.provider}, {facts.judge.kind})"
 
 
 def _judge_rows(facts: RunFacts) -> list[tuple[str, str]]:
@@ -180,3 +195,8 @@ def _calls(counts: CallCounts) -> str:
     replayed = f"{counts.replayed:,} replayed" + (f" (USD {words.usd(counts.replayed_usd)} when paid for)" if counts.replayed else "")
     unpriced = f"; {counts.unpriced:,} without a price" if counts.unpriced else ""
     return f"{paid}, {replayed}, {counts.shared:,} shared, {counts.failed:,} failed{unpriced}"
+
+
+def _stored(at: datetime, judging_answer_calls: int | None) -> str:
+    when = f"{at:%Y-%m-%d %H:%M:%S} UTC"
+    return when if judging_answer_calls is None else f"{when}; this judging asked {plural(judging_answer_calls, 'answer call')}"

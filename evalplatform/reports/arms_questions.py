@@ -7,10 +7,11 @@ import orjson
 
 from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.comparisons.records import ArmSummary
-from evalplatform.judging.records import Judgement
+from evalplatform.judging.records import Judgement, PanelVerdict
 from evalplatform.kernel.digests import text_digest
 from evalplatform.questions.records import Question
 from evalplatform.reports import words
+from evalplatform.reports.arms_panel import judge_reply, panel_facts, spread_cell
 from evalplatform.reports.arms_retrieval import required_found
 from evalplatform.reports.arms_rows import Place, RunRows
 from evalplatform.reports.arms_view import AnswerView, ArmPoints, Cell, ChunkView, Column, Fact, QuestionView, Section, Table, Tone
@@ -56,7 +57,10 @@ def scores_section(questions: Sequence[Question], evidence: Evidence) -> Section
     summary = evidence.summary
     shown = most_changed(questions, summary, TABLE_QUESTIONS_LIMIT)
     detailed = set(most_changed(questions, summary, DRILL_DOWN_LIMIT))
-    columns = (Column(label="Id", numeric=False), Column(label="Question", numeric=False), *(Column(label=arm) for arm in summary.arms))
+    columns = [Column(label="Id", numeric=False), Column(label="Question", numeric=False), *(Column(label=arm) for arm in summary.arms)]
+    has_panel = any(judgement.panel is not None for judgement in evidence.rows.judgements.values())
+    if has_panel:
+        columns.append(Column(label="Panel spread", meaning="The largest among the answers to this question."))
     table = []
     for position in shown:
         question = questions[position]
@@ -64,13 +68,22 @@ def scores_section(questions: Sequence[Question], evidence: Evidence) -> Section
         cells = [Cell(text=question.id, anchor=anchor), Cell(text=one_line(question.question, QUESTION_CHARS))]
         scored = arm_points(question, evidence)
         cells += [Cell(text=item.points, tone="muted" if item.points == words.MISSING else "plain") for item in scored]
+        if has_panel:
+            cells.append(spread_cell(_panels(question, evidence)))
         table.append(tuple(cells))
     return Section(
         key="questions",
         title="Per-question scores",
         intro=shown_sentence(len(questions), len(shown), f"whose points differ most from {summary.baseline_arm}"),
-        table=Table(columns=columns, rows=tuple(table)),
+        table=Table(columns=tuple(columns), rows=tuple(table)),
     )
+
+
+def _panels(question: Question, evidence: Evidence) -> list[PanelVerdict]:
+    """Return the panel's verdicts on every answer to a question."""
+    places = ((question.id, arm, draw) for arm in evidence.summary.arms for draw in range(evidence.summary.draws))
+    judged = (evidence.rows.judgements.get(place) for place in places)
+    return [judgement.panel for judgement in judged if judgement is not None and judgement.panel is not None]
 
 
 def anchor_of(position: int) -> str:
@@ -139,7 +152,7 @@ def _answer(question: Question, place: Place, evidence: Evidence) -> AnswerView:
         answer=None if answer is None else answer.answer,
         raw_answer=None if answer is None else answer.raw_answer,
         chunks=() if answer is None else _chunks(answer),
-        judge_reply=None if judgement is None else judgement.raw_reply,
+        judge_reply=None if judgement is None else judge_reply(judgement),
         record=_record(question, answer, judgement, rows.timings.get(place)),
     )
 
@@ -185,7 +198,8 @@ def _record(question: Question, answer: ArmAnswer | None, judgement: Judgement |
             ("Unread claims", ", ".join(map(str, judgement.unread_claims)) or None),
             ("Judge notes", _json(judgement.notes) if judgement.notes else None),
         ]
-    return tuple(Fact(label=label, value=value) for label, value in facts if value is not None)
+    shown = tuple(Fact(label=label, value=value) for label, value in facts if value is not None)
+    return shown if judgement is None or judgement.panel is None else (*shown, *panel_facts(judgement.panel))
 
 
 def _json(value: object) -> str:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from evalplatform.answering.records import ArmAnswer, CallTiming
+from evalplatform.comparisons.panel_spread import panel_spreads
 from evalplatform.comparisons.question_scores import question_scores
 from evalplatform.comparisons.records import ArmDelta, ArmSummary, JudgedScore
 from evalplatform.kernel.text import plural
 from evalplatform.questions.records import QuestionSet
-from evalplatform.reports import arms_notices, arms_questions, arms_retrieval, arms_sections, words
+from evalplatform.reports import arms_notices, arms_panel, arms_questions, arms_retrieval, arms_sections, words
 from evalplatform.reports.arms_rows import RunRows
 from evalplatform.reports.arms_view import ArmsReport, DeltaPlotRow, Finding, ScorePlotRow
 from evalplatform.reports.run_facts import RunFacts
@@ -48,6 +49,7 @@ def build_arms_report(
         arms_sections.significance_section(summary),
         arms_sections.interaction_section(summary),
         arms_retrieval.retrieval_section(summary),
+        arms_panel.panel_section(panel_spreads(scores, arms=summary.arms)),
         arms_sections.cost_section(summary, rows),
         # Where nobody judged, every answer is unscored, and the notice says so; a list of all of them would tell nothing more.
         arms_sections.unscored_section(summary, rows, ids) if facts.judge is not None else None,

@@ -17,8 +17,8 @@ from evalplatform.kernel.seeds import seed_for_draw
 from evalplatform.kernel.usage import known_sum
 from evalplatform.questions.records import Question, QuestionSet
 from evalplatform.reports.arms_v1_blocks import cost_summary_block, retrieval_summary_block, summary_block
-from evalplatform.reports.arms_v1_rows import JsonObject, Records, arm_record, score_record
-from evalplatform.reports.arms_v1_wire import SCHEMA_VERSION
+from evalplatform.reports.arms_v1_rows import Records, arm_record, score_record
+from evalplatform.reports.arms_v1_wire import SCHEMA_VERSION, JsonObject
 from evalplatform.reports.rounding import rounded, rounded_or_none
 from evalplatform.reports.run_facts import JudgeFacts, RunFacts
 from evalplatform.stats.multiplicity import Correction
@@ -209,7 +209,7 @@ def _judge_stamps(judge: JudgeFacts, answers: Mapping[Place, ArmAnswer], judged:
         stamps["judge_context"] = STORED_MATERIAL
     elif sources["stored"]:
         stamps["judge_context"] = MIXED_MATERIAL
-    stamps["judge_model"] = judge.model
+    stamps["judge_model"] = judge.model_stamp
     stamps["judge_provider"] = judge.provider
     stamps["judge_temperature"] = judge.sampling.temperature
     stamps["judge_prompt_sha256"] = judge.prompt_digest

@@ -3,7 +3,7 @@
 from pydantic import JsonValue
 
 from evalplatform.comparisons.records import ArmCost, ArmDelta, ArmSummary, Interaction
-from evalplatform.reports.arms_v1_rows import JsonObject
+from evalplatform.reports.arms_v1_wire import JsonObject
 from evalplatform.reports.rounding import rounded, rounded_or_none, rounded_p
 from evalplatform.retrieval.measures import RetrievalMeasures
 from evalplatform.stats.paired import PairedEffect

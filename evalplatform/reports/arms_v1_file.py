@@ -18,8 +18,8 @@ from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.kernel.values import Value
 from evalplatform.reports.arms_v1_blocks import cost_summary_block, retrieval_summary_block, summary_block
-from evalplatform.reports.arms_v1_rows import JsonObject, Records, answer_row, score_row, timing_row
-from evalplatform.reports.arms_v1_wire import WireAnswer, WireEvaluation, WireFile, checked
+from evalplatform.reports.arms_v1_rows import Records, answer_row, score_row, timing_row
+from evalplatform.reports.arms_v1_wire import JsonObject, WireAnswer, WireEvaluation, WireFile, checked
 from evalplatform.stats.multiplicity import Correction
 
 REJECTED_SUFFIX = ".rejected"

@@ -12,11 +12,10 @@ from evalplatform.answering.records import ArmAnswer, CallTiming, ContextChunk
 from evalplatform.comparisons.records import JudgedScore
 from evalplatform.judging.records import Judgement
 from evalplatform.kernel.usage import Usage
-from evalplatform.reports.arms_v1_wire import WireArm, WireMetrics, WireScore
+from evalplatform.reports.arms_v1_panel import panel_record, panel_row
+from evalplatform.reports.arms_v1_wire import JsonObject, WireArm, WireMetrics, WireScore
 from evalplatform.reports.rounding import rounded_or_none
 from evalplatform.reports.run_facts import RunFacts
-
-JsonObject = dict[str, JsonValue]
 
 NO_ANSWER = "no_answer:unknown"
 EMPTY_ANSWER = "no_answer:empty"
@@ -148,6 +147,8 @@ def score_record(judgement: Judgement) -> JsonObject:
         "notes": judgement.notes,
     }
     record.update({name: value for name, value in optional.items() if value})
+    if judgement.panel is not None:
+        record["panel"] = panel_record(judgement.panel)
     record["judge_context_source"] = judgement.material_source
     if judgement.material_source == "stored" and judgement.material_digest is not None:
         record["judge_context_sha256"] = judgement.material_digest
@@ -174,6 +175,7 @@ def score_row(wire: WireScore | None, *, question_id: str, arm: str, draw: int, 
         material_source=wire.judge_context_source or "snippet_fallback",
         redraws=wire.redraws,
         notes=notes,
+        panel=None if wire.panel is None else panel_row(wire.panel),
     )
     return JudgedScore(question_id=question_id, arm=arm, draw=draw, judgement=judgement)
 

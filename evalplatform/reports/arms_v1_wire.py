@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, S
 
 from evalplatform.kernel.errors import InputError
 
+JsonObject = dict[str, JsonValue]
 SCHEMA_VERSION = "arms.v1"
 EMPTY_PLUGIN_SET_ID = "sha256:e3b0c44298fc1c149afbf4c8996fb924"
 
@@ -93,6 +94,28 @@ class WireAnswer(_Wire):
     arms: dict[str, WireArm]
 
 
+class WireVote(_Wire):
+    """One role's vote of a panel; without `aggregate` it gave no points, and `error` says why."""
+
+    role: str
+    aggregate: Points | None = None
+    error: str | None = None
+    dimensions: dict[str, Number] = Field(default_factory=dict)
+    caps: OpenObject = Field(default_factory=dict)
+    unread_claims: tuple[Count, ...] = ()
+    redraws: Count = 0
+    notes: OpenObject = Field(default_factory=dict)
+
+
+class WirePanel(_Wire):
+    """How a panel voted, and how far apart: sample standard deviation, agreement from 0 to 1."""
+
+    std_aggregate: Annotated[Number, Field(ge=0)] | None = None
+    agreement_score: Annotated[Number, Field(ge=0, le=1)] | None = None
+    disagreement_flag: bool = False
+    votes: tuple[WireVote, ...] = ()
+
+
 class WireScore(BaseModel):
     """One score; the keys not named here are a judge's dimensions and notes."""
 
@@ -106,6 +129,7 @@ class WireScore(BaseModel):
     grounded: bool = False
     redraws: Count = 0
     notes: OpenObject = Field(default_factory=dict)
+    panel: WirePanel | None = None
     judge_context_source: Literal["stored", "snippet_fallback"] | None = None
     judge_context_sha256: Digest | None = None
 

@@ -38,6 +38,8 @@ COLUMNS = (
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
 RETRIEVAL_COLUMNS = ("required_documents", "required_retrieved", "required_kept")
 """How many documents the question requires, and how many of them the answer's retrieval found and kept."""
+PANEL_COLUMNS = ("panel_sd_points", "panel_agreement", "panel_flagged")
+"""How far the votes of a judge panel lie apart."""
 CsvValue = str | int | float | bool | None
 
 
@@ -64,10 +66,10 @@ def write_scores_csv(
 ) -> int:
     """Write one row per question, arm and draw, in that order, and return how many.
 
-    The first row names the columns; those of retrieval follow where a question requires documents, and those of the judge's dimensions come
-    last, as `dimension_NAME`. A missing number is an empty cell. A place without an answer has the state `not_asked`. Answers stand by
-    length and digest; their text is in the JSON artifact. `answer_digest` is what labels belong to: with a column of judgements added, the
-    file can be imported as labels.
+    The first row names the columns; those of retrieval follow where a question requires documents, those of a panel where one judged (its
+    votes as `vote_ROLE`), and those of the judge's dimensions come last, as `dimension_NAME`. A missing number is an empty cell. A place
+    without an answer has the state `not_asked`. Answers stand by length and digest; their text is in the JSON artifact. `answer_digest` is
+    what labels belong to: with a column of judgements added, the file can be imported as labels.
 
     Args:
         out: an open text file, UTF-8, opened with `newline=""`.
@@ -82,12 +84,15 @@ def write_scores_csv(
     dimensions = sorted({name for judgement in rows.judgements.values() for name in judgement.dimensions})
     # RFC 4180's line ends; with a bare newline the csv module leaves a lone carriage return in a text unquoted.
     writer = csv.writer(out, lineterminator="\r\n")
-    measured = bool(questions.required_documents)
-    writer.writerow([*COLUMNS, *(RETRIEVAL_COLUMNS if measured else ()), *(spreadsheet_safe(f"dimension_{name}") for name in dimensions)])
+    measured, roles = bool(questions.required_documents), _roles(rows)
+    named = (*(f"vote_{role}" for role in roles), *(f"dimension_{name}" for name in dimensions))
+    groups = (COLUMNS, RETRIEVAL_COLUMNS if measured else (), PANEL_COLUMNS if roles else (), map(spreadsheet_safe, named))
+    writer.writerow([column for group in groups for column in group])
     places = [(question, (question.id, arm, draw)) for question in questions.questions for arm in arms for draw in range(draws)]
     for question, place in places:
         found = _found(question, place, rows) if measured else ()
-        writer.writerow([_cell(value) for value in (*_values(question, place, rows), *found, *_dimensions(place, dimensions, rows))])
+        values = (*_values(question, place, rows), *found, *_panel(place, roles, rows), *_dimensions(place, dimensions, rows))
+        writer.writerow([_cell(value) for value in values])
     return len(places)
 
 
@@ -127,6 +132,23 @@ def _found(question: Question, place: Place, rows: RunRows) -> tuple[CsvValue, .
     found = None if answer is None else required_found(question, answer)
     required = len(set(question.required_documents)) or None
     return (required, None, None) if found is None else (found.required, found.retrieved, found.kept)
+
+
+def _roles(rows: RunRows) -> tuple[str, ...]:
+    """Return the roles of the panel that judged, in the order of their votes; none where no panel did."""
+    panels = (judgement.panel for judgement in rows.judgements.values() if judgement.panel is not None)
+    return tuple(dict.fromkeys(vote.role for panel in panels for vote in panel.votes))
+
+
+def _panel(place: Place, roles: Sequence[str], rows: RunRows) -> tuple[CsvValue, ...]:
+    if not roles:
+        return ()
+    judgement = rows.judgements.get(place)
+    panel = None if judgement is None else judgement.panel
+    if panel is None:
+        return (None,) * (len(PANEL_COLUMNS) + len(roles))
+    points = {vote.role: vote.points for vote in panel.votes}
+    return (panel.sd_points, panel.agreement, panel.flagged, *(points.get(role) for role in roles))
 
 
 def _dimensions(place: Place, names: Sequence[str], rows: RunRows) -> tuple[CsvValue, ...]:

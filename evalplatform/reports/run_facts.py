@@ -5,6 +5,7 @@ from datetime import datetime
 from pydantic import Field
 
 from evalplatform.calls.counts import CallCounts
+from evalplatform.judging.judge import judge_model_stamp
 from evalplatform.kernel.values import Value
 from evalplatform.ports.model_client import Sampling
 
@@ -18,7 +19,7 @@ class DocumentSourceFacts(Value):
 
 
 class JudgeFacts(Value):
-    """The judge as it judged. `prompt_digest` is the digest of everything fixed that it was told."""
+    """The judge as it judged. `prompt_digest` is the digest of everything fixed that it was told; `roles` vote, where there are any."""
 
     key: str
     kind: str
@@ -28,6 +29,12 @@ class JudgeFacts(Value):
     prompt_digest: str
     metrics: tuple[str, ...] = ()
     grounded_from_topics: bool = False
+    roles: tuple[str, ...] = ()
+
+    @property
+    def model_stamp(self) -> str:
+        """How artifacts name the model that judged, a panel's roles included."""
+        return judge_model_stamp(self.model, self.roles)
 
 
 class RunFacts(Value):
@@ -36,6 +43,8 @@ class RunFacts(Value):
     `library_name` is the product; `arm_specs` maps arm names to specs as written; `input_digests` are the named digests of all that
     decided the answers; `truncated_reason` says why not every question was asked (budget_exhausted, circuit_open, deferred), or None.
     `warnings` are sentences about the arms' files; like the question set's own, they are shown at the top of every report.
+    `answers_stored_at` is when the answers were stored, `judging_answer_calls` how many answers were asked for while judging (a judge asks
+    for none); each is None where it is not known.
     """
 
     project: str
@@ -65,5 +74,7 @@ class RunFacts(Value):
     judge: JudgeFacts | None = None
     answer_calls: CallCounts = CallCounts()
     judge_calls: CallCounts = CallCounts()
+    answers_stored_at: datetime | None = None
+    judging_answer_calls: int | None = None
     truncated_reason: str | None = None
     warnings: tuple[str, ...] = ()

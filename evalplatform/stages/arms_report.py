@@ -35,7 +35,7 @@ from evalplatform.stages.context import (
 from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts
 
 ASSET = "arms_report"
-CODE_VERSION = "5"
+CODE_VERSION = "6"
 MARKDOWN_FILE = "report.md"
 HTML_FILE = "report.html"
 CSV_FILE = "scores.csv"
@@ -77,8 +77,9 @@ def materialize_arms_report(context: SuiteContext, cell: Cell, judge: JudgeCell 
         result=tuple(summary_table(report)),
         findings=tuple(found.sentence for found in report.findings),
         retrieval=retrieval_sentences(run.summary),
-        answer_calls=run.facts.answer_calls,
-        judge_calls=run.facts.judge_calls,
+        answer_calls=run.facts.judging_answer_calls,
+        calls_of_answers=run.facts.answer_calls,
+        calls_of_scores=run.facts.judge_calls,
     )
     return stored_result(context, key, files=files, facts=as_facts(facts))
 
@@ -178,6 +179,8 @@ def _facts(context: SuiteContext, cell: Cell, judge: JudgeCell | None, read: _Re
         judge=None if judge is None else _judge_facts(judge),
         answer_calls=answered.calls,
         judge_calls=CallCounts() if read.scores is None else score_facts(read.scores).calls,
+        answers_stored_at=read.answers.created_at,
+        judging_answer_calls=None if read.scores is None else score_facts(read.scores).answer_calls,
         truncated_reason=_truncated_reason(read),
         warnings=_warnings(read.corpus),
     )
@@ -200,6 +203,7 @@ def _judge_facts(judge: JudgeCell) -> JudgeFacts:
         prompt_digest=judge.prompt_digest,
         metrics=judge.metrics,
         grounded_from_topics=settings.grounded_from_topics,
+        roles=judge.roles,
     )
 
 

@@ -92,15 +92,19 @@ class SummaryFacts(Value):
 
 
 class ReportFacts(Value):
-    """Of `arms_report`: the result table as shown, its sentences, those on retrieval, and the calls behind it."""
+    """Of `arms_report`: the result table as shown, its sentences, those on retrieval, and the calls behind answers and scores.
+
+    `answer_calls` counts the answers that were asked for while judging: 0, or a bug; None where nobody judged.
+    """
 
     coverage_rate: float | None
     complete: bool
     result: tuple[ResultRow, ...]
     findings: tuple[str, ...]
     retrieval: tuple[str, ...] = ()
-    answer_calls: CallCounts
-    judge_calls: CallCounts
+    answer_calls: int | None = None
+    calls_of_answers: CallCounts
+    calls_of_scores: CallCounts
 
 
 def as_facts(facts: Value) -> dict[str, JsonValue]:

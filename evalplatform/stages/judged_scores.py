@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evalplatform.answering.records import ArmAnswer
 from evalplatform.artifacts.records import ArtifactManifest
-from evalplatform.calls.counts import CallCounts
+from evalplatform.calls.counts import CallCounts, CallTally
 from evalplatform.calls.desk import CallDesk
 from evalplatform.calls.failures import failures_of
 from evalplatform.calls.progress import ProgressMeter
+from evalplatform.comparisons.panel_spread import lost_votes
 from evalplatform.comparisons.records import JudgedScore, ScorePoints
 from evalplatform.judging.judge import judge_kinds
 from evalplatform.judging.probe import probe_pinned_judge
@@ -20,7 +21,7 @@ from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.questions.records import Fact, Question
 from evalplatform.stages import arm_answers, question_set
 from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result, versions_of
-from evalplatform.stages.facts import ScoreFacts, as_facts
+from evalplatform.stages.facts import PanelFacts, ScoreFacts, as_facts
 from evalplatform.stages.partition_lock import partition_held
 from evalplatform.stages.tables import SCORES, read_score_points
 
@@ -61,12 +62,12 @@ async def _graded(context: SuiteContext, key: StageKey, judge: JudgeCell, answer
     async with context.open_desk(judge.endpoint) as desk:
         await _probe(judge, desk)
         judged = await _judged(context, judge, tasks, desk)
-        counts = desk.tally.counts()
+        tally = desk.tally
     scores = [
         JudgedScore(question_id=answer.question_id, arm=answer.arm, draw=answer.draw, judgement=judgement)
         for answer, judgement in zip(answers, judged.judgements, strict=True)
     ]
-    return _stored(context, key, judge, scores, counts, judged)
+    return _stored(context, key, judge, scores, tally, judged)
 
 
 def score_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell | None, versions: Mapping[str, str]) -> dict[str, str]:
@@ -172,7 +173,7 @@ async def _judged(context: SuiteContext, judge: JudgeCell, tasks: Sequence[Judge
 
 
 def _stored(
-    context: SuiteContext, key: StageKey, judge: JudgeCell, scores: Sequence[JudgedScore], counts: CallCounts, judged: JudgedTasks
+    context: SuiteContext, key: StageKey, judge: JudgeCell, scores: Sequence[JudgedScore], tally: CallTally, judged: JudgedTasks
 ) -> StageResult:
     content = SCORES.write(scores)
     scored = sum(score.judgement.points is not None for score in scores)
@@ -184,12 +185,26 @@ def _stored(
         scored=scored,
         unscored_reasons=dict(Counter(score.judgement.reason.split(": ")[0] for score in scores if score.judgement.reason is not None)),
         redrawn=sum(score.judgement.redraws > 0 for score in scores),
-        calls=counts,
+        calls=tally.counts(),
+        answer_calls=tally.asked["answer"],
         failure_reasons=failures.counts,
         first_failure=failures.first,
+        panel=_panel_facts(scores) if judge.roles else None,
         complete=judged.is_complete,
         truncated_reason=None if judged.stopped is None else judged.stopped.reason,
         truncated_message=None if judged.stopped is None else str(judged.stopped),
     )
     version = None if judged.is_complete else key.incomplete_version(bytes_digest(content))
     return stored_result(context, key, files={SCORES_FILE: content}, facts=as_facts(facts), data_version=version)
+
+
+def _panel_facts(scores: Sequence[JudgedScore]) -> PanelFacts:
+    panels = [score.judgement.panel for score in scores if score.judgement.panel is not None]
+    of_scored = (vote for panel in panels if panel.valid for vote in panel.lost)
+    failed = failures_of(vote.reason for vote in of_scored if vote.reason is not None and vote.reason.startswith(JUDGE_FAILED))
+    return PanelFacts(
+        flagged=sum(panel.flagged for panel in panels),
+        lost_votes=lost_votes(panels),
+        failed_votes=failed.counts,
+        first_failed_vote=failed.first,
+    )

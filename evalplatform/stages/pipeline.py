@@ -1,7 +1,7 @@
 """The main job in its order, for drivers that run it in one process: the command line and the demo."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from evalplatform.artifacts.records import ArtifactManifest
@@ -12,15 +12,17 @@ from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.stages.arm_answers import ASSET as ANSWERS
 from evalplatform.stages.arm_answers import materialize_arm_answers
 from evalplatform.stages.arms_report import ASSET as REPORT
+from evalplatform.stages.checks.check import CheckResult
+from evalplatform.stages.checks.stored import blocks, refuse_blocked
 from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.corpus import ASSET as CORPUS
 from evalplatform.stages.corpus import materialize_corpus
-from evalplatform.stages.facts import ScoreFacts, answer_facts, score_facts
+from evalplatform.stages.facts import ScoreFacts, answer_facts, report_facts, score_facts
 from evalplatform.stages.judged_scores import ASSET as SCORES
-from evalplatform.stages.judged_scores import check_judge
+from evalplatform.stages.judged_scores import check_judge, partition
 from evalplatform.stages.question_set import ASSET as QUESTION_SET
 from evalplatform.stages.question_set import materialize_question_set
-from evalplatform.stages.score_stages import stages_of
+from evalplatform.stages.score_stages import begun, stages_of
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,12 @@ class CellRun:
         return Failures(counts={}, first=None) if facts is None else Failures(counts=facts.failure_reasons, first=facts.first_failure)
 
     @property
+    def failed_votes(self) -> Failures:
+        """The votes of a judge panel whose call failed though the other roles gave points; a rerun asks for them again."""
+        panel = None if self._score_facts is None else self._score_facts.panel
+        return Failures(counts={}, first=None) if panel is None else Failures(counts=panel.failed_votes, first=panel.first_failed_vote)
+
+    @property
     def unscored(self) -> Failures:
         """The scores without points, by reason, failed judge calls included; none where nobody judged."""
         facts = self._score_facts
@@ -78,6 +86,11 @@ class CellRun:
         """The share of answers that have points; None where nobody judged, or there was nothing to judge."""
         facts = self._score_facts
         return facts.scored / facts.rows if facts is not None and facts.rows else None
+
+    @property
+    def failed_checks(self) -> tuple[CheckResult, ...]:
+        """The checks that failed of what the report was made from; those that block stopped the run before it was made."""
+        return tuple(result for result in report_facts(self.report).checks if result.failed)
 
     @property
     def _score_facts(self) -> ScoreFacts | None:
@@ -103,8 +116,19 @@ def run_cell(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> Cell
 
     stages = [materialize_question_set(context), materialize_corpus(context)]
     stages.append(asyncio.run(materialize_arm_answers(context, cell, before_asking=check)))
-    stages += [stage.materialize(context, cell, judge) for stage in stages_of(judge)]
+    stages += _score_stages(context, cell, judge)
     return CellRun(stages=tuple(stages), check_counts=checks[0] if checks else CallCounts())
+
+
+def _score_stages(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> Iterator[StageResult]:
+    """Make every stage of the chain; a check that blocks stops it, whether it is told before a stage or of what the stage made."""
+    of_cell = partition(cell.key, judge.key) if judge is not None else cell.key
+    for stage in begun(context, cell, judge, stages_of(context.suite, judge)):
+        if blocks(context.suite.checks):
+            refuse_blocked(context, stage.checks_before(context, cell, judge), partition=of_cell)
+        yield stage.materialize(context, cell, judge)
+        if blocks(context.suite.checks):
+            refuse_blocked(context, stage.checks(context, cell, judge), partition=of_cell)
 
 
 def added_counts(stages: Sequence[StageResult], *others: CallCounts) -> CallCounts:

@@ -261,6 +261,44 @@ def test_the_judge_is_the_suites_unless_flags_change_it(command: Command, projec
         assert (offline["judge_model"], offline["judge_provider"]) == ("overlap", "offline")
 
 
+def test_a_panel_judges_by_the_roles_that_a_flag_names(command: Command, project: Path) -> None:
+    with running_stub() as stub:
+        rubric = ("facts: {kind: overlap, model: overlap, endpoint: here}", "facts: {kind: rubric, model: grader, endpoint: there}")
+        with_stub(project, stub.url, rubric)
+        run = ("arms", "run", "--suite", "kettle", "--arms", "baseline", "--judge", "--judge-panel")
+        assert command(*run, "technical_expert, doc_reviewer").code == 0
+        written = arms_v1(project / "results/arms/kettle.json")
+        assert written["judge_model"] == "panel[technical_expert+doc_reviewer]:grader"
+        assert [vote["role"] for vote in written["evaluations"][0]["scores"]["baseline"]["panel"]["votes"]] == [
+            "technical_expert",
+            "doc_reviewer",
+        ]
+        assert "## Judge panel" in (project / "results/arms/kettle.md").read_text()
+        assert stub.requests == 2 * 8
+        misspelt = command(*run, "doc_reviewr")
+        assert (misspelt.code, "--judge-panel: unknown panel role 'doc_reviewr'" in misspelt.err) == (2, True)
+        assert "Did you mean 'doc_reviewer'?" in misspelt.err
+        assert stub.requests == 2 * 8
+
+
+def test_a_panel_needs_a_model_where_the_suites_judge_is_a_program(command: Command, project: Path) -> None:
+    ran = command("arms", "run", "--suite", "kettle", "--judge", "--judge-panel", "doc_reviewer")
+    assert (ran.code, "--judge-model: is needed with --judge-panel" in ran.err) == (2, True)
+
+
+def test_a_vote_that_failed_is_named_and_a_rerun_asks_it_alone(command: Command, project: Path) -> None:
+    with running_stub(fail_first=1, fail_status=500) as stub:
+        panel = "facts: {kind: panel, model: grader, endpoint: there, roles: [technical_expert, doc_reviewer]}"
+        with_stub(project, stub.url, ("facts: {kind: overlap, model: overlap, endpoint: here}", panel))
+        run = ("arms", "run", "--suite", "kettle", "--arms", "baseline", "--judge")
+        assert command(*run).code == 2
+        stub.fail_first = 0
+        assert command(*run).code == 0
+        assert stub.requests == 2 * 2 * 8
+        assert command(*run).code == 0
+        assert stub.requests == 2 * 2 * 8
+
+
 def test_the_judges_provider_is_that_of_the_answers_unless_named(command: Command, project: Path) -> None:
     with running_stub() as stub:
         with_stub(project, stub.url)
