@@ -66,8 +66,13 @@ def get_blob(store: ObjectStore, digest: str) -> bytes:
 
 
 def get_verified(store: ObjectStore, key: str, digest: str) -> bytes:
-    """Return the object's bytes if they have that digest; raise DigestMismatchError if not."""
+    """Return the object's bytes if they have that digest; raise DigestMismatchError if not.
+
+    Other bytes are asked for once more: what went wrong on the way goes right the second time, what is stored wrongly does not.
+    """
     data = store.get(key)
+    if bytes_digest(data) != digest:
+        data = store.get(key)
     found = bytes_digest(data)
     if found != digest:
         raise DigestMismatchError(f"{key} in {store.url} was written as {digest} and reads as {found} ({len(data):,} bytes).")

@@ -114,6 +114,7 @@ SHOWN_BY: dict[str, list[str]] = {
     "G12": [
         "tests/adapters/stores/test_open_store.py::test_an_endpoint_of_its_own_gets_no_checksum_trailers_unless_asked_for",
         "tests/adapters/stores/test_open_store.py::test_a_store_that_changes_bodies_is_caught_before_any_data",
+        "tests/system/test_storage_faults.py::test_a_store_that_changes_what_it_gives_back_is_found_before_anything_is_paid_for",
     ],
     "G14": ["tests/contracts/test_object_stores.py::test_keys_that_are_not_ours_reach_no_store"],
 }

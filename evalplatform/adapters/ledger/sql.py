@@ -8,12 +8,14 @@ from typing import cast
 from sqlalchemy import Engine
 
 from evalplatform.adapters.ledger.group_commit import GroupCommit
+from evalplatform.adapters.ledger.outage import Outage
 from evalplatform.adapters.ledger.statements import KeyTuple, find_calls, key_tuple, page_of_rows, read_spend, record_calls
 from evalplatform.adapters.tables.engine import read_transaction, write_transaction
-from evalplatform.kernel.errors import StorageError
+from evalplatform.kernel.errors import StorageError, StorageUnavailableError
 from evalplatform.ports.ledger import CallKey, LedgerRow, Spend
 
 PAGE_ROWS = 200
+RESTART_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,15 @@ class SqlLedger:
 
     It may be used from several event loops and threads. A reply is durable when `record` returns: its transaction is committed, with the
     database's write-ahead log flushed. Everything that waits while a transaction commits shares the next one.
+
+    A Postgres that goes away is waited for, `RESTART_SECONDS` from its first failure: replies that are paid for outlast its restart. A
+    SQLite file that cannot be used will not heal by itself, and a locked one has been waited for already.
     """
 
     def __init__(self, engine: Engine, *, project: str) -> None:
         self._engine = engine
         self._project = project
+        self._outage = Outage(RESTART_SECONDS if engine.dialect.name == "postgresql" else 0.0)
         self._group: GroupCommit[_Operation] = GroupCommit(self._run_batch, name=f"ledger-{project}")
 
     async def find(self, key: CallKey) -> LedgerRow | None:
@@ -96,6 +102,18 @@ class SqlLedger:
             return page_of_rows(connection, self._project, scope=scope, after_id=after_id, limit=PAGE_ROWS)
 
     def _run_batch(self, operations: Sequence[_Operation]) -> list[object]:
+        """Do all the operations, again where the database went away: a row told twice by its run is one row, and costs it once."""
+        while True:
+            try:
+                results = self._in_one_transaction(operations)
+            except StorageUnavailableError:
+                if not self._outage.waited():
+                    raise
+            else:
+                self._outage.over()
+                return results
+
+    def _in_one_transaction(self, operations: Sequence[_Operation]) -> list[object]:
         """Do all the operations in one transaction; return their results after its commit."""
         rows = [operation.row for operation in operations if isinstance(operation, _Record)]
         keys = [operation.key for operation in operations if isinstance(operation, _Find)]

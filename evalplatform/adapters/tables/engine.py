@@ -11,14 +11,20 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from evalplatform.kernel.errors import InputError, StorageError, StorageUnavailableError, UnknownNameError
 
 BUSY_TIMEOUT_SECONDS = 30
 CONNECT_TIMEOUT_SECONDS = 10
 STATEMENT_TIMEOUT_SECONDS = 60
+_REMEDIES = {
+    "is full": "Free some space on its disk.",
+    "is locked": f"Another process has been writing to it for {BUSY_TIMEOUT_SECONDS} s: end that one.",
+    "readonly database": "The file and its folder have to be writable.",
+}
 _WRITES = "evalplatform_writes"
+_FILE_IDENTITY = "evalplatform_file_identity"
 
 
 def database_engine(url: str) -> Engine:
@@ -46,7 +52,7 @@ def database_engine(url: str) -> Engine:
 
 
 def unpooled_postgres_engine(url: str) -> Engine:
-    """Return an engine whose connections are closed when they are given back, as locks of a session need; otherwise as `database_engine`."""
+    """Return an engine whose connections close when they are given back, as a session's locks need; otherwise as `database_engine`."""
     return _postgres_engine(make_url(url), poolclass=NullPool)
 
 
@@ -83,7 +89,9 @@ def storage_failures(engine: Engine) -> Iterator[None]:
     try:
         yield
     except (OperationalError, InterfaceError, PoolTimeoutError) as error:
-        raise StorageUnavailableError(f"{database} does not answer: {_driver_message(error)}") from error
+        message = _driver_message(error)
+        remedy = next((f". {remedy}" for part, remedy in _REMEDIES.items() if part in message), "")
+        raise StorageUnavailableError(f"{database} does not answer: {message}{remedy}") from error
     except SQLAlchemyError as error:
         lost = isinstance(error, DBAPIError) and error.connection_invalidated
         failure = StorageUnavailableError if lost else StorageError
@@ -108,15 +116,19 @@ def _sqlite_engine(url: URL) -> Engine:
     engine = create_engine(plain, connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite_connection)
     event.listen(engine, "begin", _begin_sqlite)
+    event.listen(engine, "commit", _check_file_is_there)
     return engine
 
 
-def _prepare_sqlite_connection(connection: SqliteConnection, record: object) -> None:
+def _prepare_sqlite_connection(connection: SqliteConnection, record: ConnectionPoolEntry) -> None:
     # The driver's own transaction handling begins late and never IMMEDIATE; with None it leaves BEGIN to us.
     connection.isolation_level = None
     connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_SECONDS * 1000}")
     _switch_to_wal(connection)
     connection.execute("PRAGMA synchronous=FULL")
+    (file,) = (row[2] for row in connection.execute("PRAGMA database_list") if row[1] == "main")
+    status = Path(file).stat()
+    record.info[_FILE_IDENTITY] = (status.st_dev, status.st_ino)
 
 
 def _switch_to_wal(connection: SqliteConnection) -> None:
@@ -133,6 +145,22 @@ def _switch_to_wal(connection: SqliteConnection) -> None:
         if monotonic() > give_up_at:
             raise SqliteOperationalError("cannot switch to write-ahead mode: the file system does not support it")
         sleep(0.02)
+
+
+def _check_file_is_there(connection: Connection) -> None:
+    """Refuse to commit into a file that has lost its name: SQLite writes on into it, and all of that is gone when the process ends."""
+    if not connection.get_execution_options().get(_WRITES, False):
+        return
+    file = Path(str(connection.engine.url.database))
+    try:
+        status = file.stat()
+    except OSError:
+        status = None
+    if status is None or (status.st_dev, status.st_ino) != connection.info[_FILE_IDENTITY]:
+        raise StorageError(
+            f"the database {file} was removed or replaced while it was in use; nothing more is recorded. Put it back from a backup, or run "
+            "again to begin a new one: calls that it held are then asked again."
+        )
 
 
 def _begin_sqlite(connection: Connection) -> None:

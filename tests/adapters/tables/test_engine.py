@@ -58,3 +58,30 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"calls\.db refused: file is not a database"), read_transaction(engine):
         pass
     engine.dispose()
+
+
+def test_nothing_is_committed_into_a_file_that_was_removed_or_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "calls.db"
+    engine = database_engine(f"sqlite:///{file}")
+    with write_transaction(engine) as connection:
+        connection.execute(text("CREATE TABLE kept (x INTEGER)"))
+    for replace in (file.unlink, lambda: file.write_bytes(b"")):
+        replace()
+        with pytest.raises(StorageError, match=r"calls\.db was removed or replaced"), write_transaction(engine) as connection:
+            connection.execute(text("INSERT INTO kept VALUES (1)"))
+    with read_transaction(engine) as connection:
+        assert connection.execute(text("SELECT count(*) FROM kept")).scalar() == 0
+    engine.dispose()
+
+
+def test_a_database_that_another_process_keeps_locked_is_named_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evalplatform.adapters.tables.engine.BUSY_TIMEOUT_SECONDS", 0.2)
+    holding, waiting = (database_engine(f"sqlite:///{tmp_path}/calls.db") for _ in range(2))
+    with (
+        write_transaction(holding),
+        pytest.raises(StorageUnavailableError, match=r"calls\.db does not answer: database is locked\. Another process .*: end that one"),
+        write_transaction(waiting),
+    ):
+        pass
+    holding.dispose()
+    waiting.dispose()

@@ -1,0 +1,42 @@
+"""How long a database that does not answer is waited for."""
+
+from collections.abc import Callable
+from time import monotonic, sleep
+
+FIRST_WAIT_SECONDS = 0.1
+LONGEST_WAIT_SECONDS = 2.0
+
+
+class Outage:
+    """Waits through a short outage, and only once through a long one.
+
+    The patience is of the outage, not of each attempt: when it has run out, everything fails at its first attempt until the database answers
+    again.
+
+    Args:
+        patience_seconds: how long an outage is waited for, from its first failure.
+        clock: monotonic seconds.
+        pause: sleeps for so many seconds.
+    """
+
+    def __init__(self, patience_seconds: float, *, clock: Callable[[], float] = monotonic, pause: Callable[[float], None] = sleep) -> None:
+        self._patience_seconds = patience_seconds
+        self._clock = clock
+        self._pause = pause
+        self._since: float | None = None
+        self._wait_seconds = FIRST_WAIT_SECONDS
+
+    def waited(self) -> bool:
+        """Note a failed attempt; wait a little and return True, or return False where the patience has run out."""
+        now = self._clock()
+        if self._since is None:
+            self._since, self._wait_seconds = now, FIRST_WAIT_SECONDS
+        if now - self._since >= self._patience_seconds:
+            return False
+        self._pause(self._wait_seconds)
+        self._wait_seconds = min(2 * self._wait_seconds, LONGEST_WAIT_SECONDS)
+        return True
+
+    def over(self) -> None:
+        """Note that the database answers."""
+        self._since = None
