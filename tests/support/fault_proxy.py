@@ -129,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._answer(status, headers, answer, cut=kind == "cut")
 
-    do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = do
+    do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = do  # noqa: N815 - the base class names them
 
     def _passed_on(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
         connection = http.client.HTTPConnection(urlsplit(self.proxy.upstream).netloc, timeout=60)

@@ -148,7 +148,7 @@ def test_an_answer_lost_by_a_conditional_write_is_found_to_be_its_own(proxy: Fau
 
 def test_a_refusal_is_not_retried_and_names_its_reason(proxy: FaultProxy, store: ObjectStore) -> None:
     proxy.add("status", status=403, times=FOR_EVER)
-    with pytest.raises(StorageError, match="refuses a: .*403"):
+    with pytest.raises(StorageError, match=r"refuses a: .*403"):
         store.put("a", b"")
     assert proxy.count("PUT") == 1
 

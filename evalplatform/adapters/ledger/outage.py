@@ -10,8 +10,8 @@ LONGEST_WAIT_SECONDS = 2.0
 class Outage:
     """Waits through a short outage, and only once through a long one.
 
-    The patience is of the outage, not of each attempt: when it has run out, everything fails at its first attempt until the database answers
-    again.
+    The patience is of the outage, not of each attempt: when it has run out, everything fails at its first attempt until the database
+    answers again.
 
     Args:
         patience_seconds: how long an outage is waited for, from its first failure.
