@@ -23,7 +23,7 @@ from evalplatform.labels.columns import (
     VALUE,
 )
 from evalplatform.labels.records import LabelDefaults, LabelFile, ReadLabel
-from evalplatform.labels.rows import RawRow, RawRows, raw_rows
+from evalplatform.labels.rows import RawRow, raw_rows
 from evalplatform.ports.labels import Label, Scale, Verdict
 
 SHOWN_PROBLEMS = 20
