@@ -5,6 +5,7 @@ Both models have a seed, so that a body says which draw it is of; the judge is t
 
 import asyncio
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,20 @@ def write_stub_project(
     )
     (folder / "evalplatform.yaml").write_text(text)
     return folder
+
+
+def more_cells(folder: Path, *, cells: int) -> Project:
+    """Give the project so many cells in place of its one, and load it. They differ in their longest answer, so that no two ask the same."""
+    file = folder / "evalplatform.yaml"
+    text = file.read_text()
+    (cell,) = re.findall(r"^  model: .*\n", text, re.MULTILINE)
+    names = [f"model-{number}" for number in range(cells)]
+    longest = [f"max_tokens: {MAX_TOKENS + number}" for number in range(cells)]
+    declared = [
+        cell.replace("model:", f"{name}:", 1).replace(f"max_tokens: {MAX_TOKENS}", most) for name, most in zip(names, longest, strict=True)
+    ]
+    file.write_text(text.replace(cell, "".join(declared)).replace("cells: [model]", f"cells: [{', '.join(names)}]"))
+    return load_project(file)
 
 
 def calls_of_a_run(questions: int, draws: int = 1) -> int:
