@@ -287,16 +287,17 @@ def test_a_panel_needs_a_model_where_the_suites_judge_is_a_program(command: Comm
 
 
 def test_a_vote_that_failed_is_named_and_a_rerun_asks_it_alone(command: Command, project: Path) -> None:
-    with running_stub(fail_first=1, fail_status=500) as stub:
+    with running_stub(fail_status=500) as stub:
+        stub.fail_after = 15
         panel = "facts: {kind: panel, model: grader, endpoint: there, roles: [technical_expert, doc_reviewer]}"
         with_stub(project, stub.url, ("facts: {kind: overlap, model: overlap, endpoint: here}", panel))
         run = ("arms", "run", "--suite", "kettle", "--arms", "baseline", "--judge")
-        assert command(*run).code == 2
-        stub.fail_first = 0
+        ran = command(*run)
+        assert (ran.code, "error: 1 vote failed (judge_failed: server_error 1), such as:" in ran.err) == (2, True)
+        assert "the mean of fewer votes than the panel has" in (project / "results/arms/kettle.md").read_text()
+        stub.fail_after = None
         assert command(*run).code == 0
-        assert stub.requests == 2 * 2 * 8
-        assert command(*run).code == 0
-        assert stub.requests == 2 * 2 * 8
+        assert stub.requests == 2 * 8 + 1
 
 
 def test_the_judges_provider_is_that_of_the_answers_unless_named(command: Command, project: Path) -> None:
