@@ -8,7 +8,8 @@ Their answers or scores would then lie in one partition as if they were of one t
 anything is asked under it, and a second meaning is refused.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Annotated, Literal
 
@@ -22,6 +23,8 @@ from evalplatform.ports.object_store import ObjectStore
 from evalplatform.project.cells import Cell, JudgeCell
 
 KeyOwner = Literal["cell", "judge"]
+
+CLAIMERS = 16
 
 _ENDING = ".json"
 
@@ -89,6 +92,11 @@ class KeyRegister:
         if kept is not None and kept.digest != wanted.digest:
             raise _taken(kept, wanted)
         return kept or wanted
+
+    def claim_all(self, owners: Iterable[Cell | JudgeCell], *, first_seen: datetime) -> list[KeyMeaning]:
+        """Claim many keys, several at once, and return what is registered in the order given. Raises as `claim` does, for the first."""
+        with ThreadPoolExecutor(max_workers=CLAIMERS, thread_name_prefix="keys") as pool:
+            return list(pool.map(lambda owner: self.claim(meaning_of(owner, first_seen=first_seen)), owners))
 
     def find(self, owner: KeyOwner, key: str) -> KeyMeaning | None:
         """Return what a key stands for, or None where nobody has claimed it. Raises as `claim` does."""
