@@ -1,6 +1,7 @@
 """`assets list` and `assets download`: every file, each checked against its digest."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,26 @@ def test_a_format_that_there_is_not_is_answered_with_those_there_are(command: Co
     assert {name.rpartition(".")[2] for name in names} == {"csv", "html", "json", "md", "parquet"}
 
 
+def test_the_reports_of_each_partition_come_as_one_zip_that_does_not_change(command: Command, stored: Path) -> None:
+    ran = command("assets", "download", "--bundle", "--out", "got")
+    assert ran.code == 0
+    (path,) = (Path(line) for line in ran.out.splitlines())
+    assert path.name == "reports.zip"
+    assert path.parts[:2] == ("got", "kettle")
+    with zipfile.ZipFile(path) as archive:
+        assert {"report.html", "report.md", "arms.json", "scores.csv", "README.txt"} <= set(archive.namelist())
+        says = archive.read("README.txt").decode()
+    (named,) = (line.split() for line in says.splitlines() if line.startswith("  evalplatform "))
+    again = command(*named[1:], "--out", "again")  # the command that the bundle itself names
+    assert Path(again.out.strip()).read_bytes() == path.read_bytes()
+
+
+def test_a_bundle_is_whole_or_not_asked_for(command: Command, stored: Path) -> None:
+    ran = command("assets", "download", "--bundle", "--format", "md")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--bundle: takes all reports of a partition" in ran.err
+
+
 def test_an_older_version_can_be_fetched_and_an_unknown_one_is_named(command: Command, stored: Path) -> None:
     old = json.loads(command("assets", "list", "--asset", "question_set", "--json").out)[0]["data_version"]
     questions = json.loads((stored / "questions.json").read_text())
@@ -109,3 +130,20 @@ def test_a_place_that_cannot_be_written_is_named(command: Command, stored: Path)
 
 def test_outside_a_project_it_says_how_to_get_one(command: Command) -> None:
     assert "evalplatform init DIR" in command("assets", "list").err
+
+
+def test_what_a_removed_cell_made_is_still_found_and_said_to_be_retired(command: Command, stored: Path) -> None:
+    file = stored / "evalplatform.yaml"
+    file.write_text(file.read_text().replace("max_tokens: 120", "max_tokens: 121"))
+    listed = json.loads(command("assets", "list", "--json").out)
+    assert {artifact["artifact"]["asset"] for artifact in listed if not artifact["retired"]} == {"question_set", "corpus"}
+    lines = command("assets", "list", "--asset", "arm_answers").out.splitlines()
+    assert lines[0].endswith(" UTC  retired")
+    ran = command("assets", "download", "--asset", "arms_report", "--format", "md")
+    assert ran.code == 0
+    assert Path(ran.out.strip()).is_file()
+    assert ran.err.startswith("retired: kettle/arms_report/reader-")
+
+    file.write_text(file.read_text().replace("max_tokens: 121", "max_tokens: 120"))
+    assert not any(artifact["retired"] for artifact in json.loads(command("assets", "list", "--json").out))
+    assert "retired" not in command("assets", "download", "--format", "md").err

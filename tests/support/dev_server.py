@@ -23,6 +23,7 @@ class DevServer:
     """A running `evalplatform dev`."""
 
     url: str
+    web_url: str
     pid: int
     script: "subprocess.Popen[str]"
     log: Path
@@ -37,9 +38,9 @@ class DevServer:
 @contextmanager
 def running_dev_server(working_folder: Path, *, log: Path, home: Path) -> Iterator[DevServer]:
     """Start the server, wait until it serves, and end it and all that it started with the block."""
-    port = free_port()
+    port, web_port = free_port(), free_port()
     # The background job of a shell without job control starts with SIGINT ignored; the script prints its pid, and how it ended.
-    script = f'"$0" -c "$1" dev --port {port} >&2 & echo $!; wait $!; echo "exit $?"'
+    script = f'"$0" -c "$1" dev --port {port} --web-port {web_port} >&2 & echo $!; wait $!; echo "exit $?"'
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("DAGSTER_", "EVALPLATFORM_"))}
     with log.open("wb") as sink:
         process = subprocess.Popen(
@@ -52,12 +53,12 @@ def running_dev_server(working_folder: Path, *, log: Path, home: Path) -> Iterat
             start_new_session=True,
         )
         assert process.stdout is not None
-        server = DevServer(f"http://127.0.0.1:{port}", int(process.stdout.readline()), process, log)
+        server = DevServer(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{web_port}", int(process.stdout.readline()), process, log)
         try:
             _wait_until_serving(server)
             yield server
         finally:
-            _end_group(process)
+            _end(server)
 
 
 def free_port() -> int:
@@ -78,10 +79,14 @@ def _wait_until_serving(server: DevServer) -> None:
             time.sleep(0.3)
 
 
-def _end_group(process: "subprocess.Popen[str]") -> None:
-    """Kill what a failed test left of the session that the script leads."""
+def _end(server: DevServer) -> None:
+    """End what a failed test left: `evalplatform dev` ends its servers, which are in groups of their own; the script's group goes last."""
+    with suppress(ProcessLookupError, subprocess.TimeoutExpired):
+        if server.script.poll() is None:
+            os.kill(server.pid, signal.SIGTERM)
+            server.script.wait(END_SECONDS)
     with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    assert process.stdout is not None
-    process.stdout.close()
+        os.killpg(server.script.pid, signal.SIGKILL)
+    server.script.wait()
+    assert server.script.stdout is not None
+    server.script.stdout.close()

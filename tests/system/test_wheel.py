@@ -164,8 +164,8 @@ LOADED = """{
 
 def test_dev_serves_the_project_with_its_code_location_loaded_and_ends_on_ctrl_c(installed: Installed, tmp_path: Path) -> None:
     assert installed.run("evalplatform", "init", "mine", folder=tmp_path).code == 0
-    port = _free_port()
-    command = [installed.binaries / "evalplatform", "dev", "--port", str(port)]
+    port, web_port = _free_port(), _free_port()
+    command = [installed.binaries / "evalplatform", "dev", "--port", str(port), "--web-port", str(web_port)]
     with started_process(command, folder=tmp_path / "mine" / "docs", environment=_environment(), with_children=True) as process:
         wait_until(lambda: process.poll() is not None or _server_info(port) is not None, "the web server")
         assert process.poll() is None, "dev ended by itself"
@@ -175,8 +175,10 @@ def test_dev_serves_the_project_with_its_code_location_loaded_and_ends_on_ctrl_c
         assert {"/".join(node["assetKey"]["path"]) for node in answered["assetNodes"]} == {
             f"suites/kettle/{asset}" for asset in ("question_set", "corpus", "arm_answers", "judged_scores", "arm_summary", "arms_report")
         }
+        wait_until(lambda: _serves_the_web_app(web_port), "the web app")
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        assert process.wait(60) == 0
+    assert not _serves_the_web_app(web_port)
     wait_until(lambda: _server_info(port) is None, "the web server to end", within_seconds=10)
 
 
@@ -186,6 +188,17 @@ def _server_info(port: int) -> Any:
             return json.loads(response.read())
     except (urllib.error.URLError, ConnectionError, TimeoutError):
         return None
+
+
+def _serves_the_web_app(port: int) -> bool:
+    """Say whether its page is there, with the style sheet that the wheel ships."""
+    try:
+        for path in ("", "static/platform.css"):
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=10):
+                pass
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False
+    return True
 
 
 def _graphql(port: int, query: str) -> Any:

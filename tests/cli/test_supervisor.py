@@ -1,0 +1,92 @@
+"""Servers that run as one command: they end together, and the exit code says why."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import ended, started_process, wait_until
+
+RUN = """
+import sys
+from pathlib import Path
+from evalplatform.cli.supervisor import Server, run_together
+servers = [Server(name, (sys.executable, "-c", code)) for name, code in zip(("one", "other"), sys.argv[1:], strict=True)]
+sys.exit(run_together(servers, folder=Path("."), environment={}))
+"""
+# A server that says when it is up and how often it was told to end, and takes a moment for it.
+PATIENT = """
+import signal, sys, time
+from pathlib import Path
+told = []
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, lambda number, _: told.append(number))
+Path("{name}-up").touch()
+while not told:
+    time.sleep(0.01)
+time.sleep(0.5)
+Path("{name}-told").write_text(" ".join(str(int(number)) for number in told))
+sys.exit({code})
+"""
+
+
+def patient(name: str, code: int = 0) -> str:
+    return PATIENT.format(name=name, code=code)
+
+
+def command(*servers: str) -> list[str]:
+    return [sys.executable, "-c", RUN, *servers]
+
+
+def wait_until_up(folder: Path, *names: str) -> None:
+    wait_until(lambda: all((folder / f"{name}-up").exists() for name in names), "the servers")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_reaches_each_server_once_and_the_end_is_a_good_one(tmp_path: Path, number: signal.Signals) -> None:
+    with started_process(command(patient("one"), patient("other")), folder=tmp_path) as process:
+        wait_until_up(tmp_path, "one", "other")
+        process.send_signal(number)
+        assert ended(process).code == 0
+    assert {(tmp_path / f"{name}-told").read_text() for name in ("one", "other")} == {str(int(number))}
+
+
+def test_ctrl_c_on_a_terminal_reaches_each_server_once_too(tmp_path: Path) -> None:
+    # A terminal signals its whole foreground group; the servers are in groups of their own.
+    with started_process(command(patient("one"), patient("other")), folder=tmp_path, with_children=True) as process:
+        wait_until_up(tmp_path, "one", "other")
+        signal_group(process.pid, signal.SIGINT)
+        assert ended(process).code == 0
+    assert {(tmp_path / f"{name}-told").read_text() for name in ("one", "other")} == {str(int(signal.SIGINT))}
+
+
+def signal_group(leader: int, number: signal.Signals) -> None:
+    subprocess.run(["kill", f"-{number.name.removeprefix('SIG')}", "--", f"-{leader}"], check=True)
+
+
+def test_a_server_that_ends_by_itself_ends_the_other_and_is_named(tmp_path: Path) -> None:
+    dying = "import time; from pathlib import Path\nwhile not Path('one-up').exists(): time.sleep(0.01)"
+    with started_process(command(patient("one"), dying), folder=tmp_path) as process:
+        done = ended(process)
+    assert done.code == 2
+    assert "error: other has ended by itself (exit code 0)" in done.err
+    assert (tmp_path / "one-told").read_text() == str(int(signal.SIGTERM))
+
+
+def test_a_server_that_ends_badly_makes_a_bad_end(tmp_path: Path) -> None:
+    with started_process(command(patient("one"), patient("other", code=7)), folder=tmp_path) as process:
+        wait_until_up(tmp_path, "one", "other")
+        process.send_signal(signal.SIGTERM)
+        assert ended(process).code == 2
+
+
+def test_a_signal_is_heard_where_a_script_started_it_with_sigint_ignored(tmp_path: Path) -> None:
+    script = 'trap "" INT; exec "$@"'
+    with started_process(["sh", "-c", script, "sh", *command(patient("one"), patient("other"))], folder=tmp_path) as process:
+        wait_until_up(tmp_path, "one", "other")
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert ended(process).code == 0
