@@ -32,20 +32,29 @@ def list_assets(
     project: ProjectOption = None,
     json_result: JsonOption = False,
 ) -> int:
-    """List the current version of every artifact, with its files. Exit code 1 when there is none."""
+    """List the current version of every artifact, with its files. Exit code 1 when there is none.
+
+    What is of a cell or judge that the project file does not ask for says `retired`.
+    """
     import orjson
 
     from evalplatform.cli.console import required_project
+    from evalplatform.project.partition_keys import current_keys, is_retired
     from evalplatform.wiring import OpenedProject
 
     with OpenedProject(required_project(project)) as opened:
         manifests = _current(opened, suite, asset, partition)
+        asked = current_keys(opened.project)
+    retired = [is_retired(manifest.artifact, asked) for manifest in manifests]
     if json_result:
-        rows = [orjson.loads(manifest.model_dump_json()) for manifest in manifests]
+        rows = [
+            {**orjson.loads(manifest.model_dump_json()), "retired": is_old} for manifest, is_old in zip(manifests, retired, strict=True)
+        ]
         typer.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
     else:
-        for manifest in manifests:
-            typer.echo(f"{manifest.artifact.path}  version {manifest.data_version}  {manifest.created_at:%Y-%m-%d %H:%M} UTC")
+        for manifest, is_old in zip(manifests, retired, strict=True):
+            made = f"{manifest.created_at:%Y-%m-%d %H:%M} UTC{'  retired' if is_old else ''}"
+            typer.echo(f"{manifest.artifact.path}  version {manifest.data_version}  {made}")
             for name, file in sorted(manifest.files.items()):
                 typer.echo(f"    {name}  {file.size_bytes:,} bytes  {file.media_type}")
     return 0 if manifests else 1
@@ -81,10 +90,22 @@ def download(
     with OpenedProject(required_project(project)) as opened:
         found = _versions(opened, suite, REPORT_ASSET if bundle else asset, partition, version)
         written = _write_bundles(opened, found, out) if bundle else _write_files(opened, found, out, file=file, ending=ending)
+        _say_retired(opened, found if written else [])
     typer.echo(orjson.dumps(written, option=orjson.OPT_INDENT_2).decode() if json_result else "\n".join(written), nl=bool(written))
     if not written:
         say("error: no stored file fits; `evalplatform assets list` shows what there is.")
     return 0 if written else 1
+
+
+def _say_retired(opened: "OpenedProject", manifests: "Sequence[ArtifactManifest]") -> None:
+    """Say which of the artifacts are of a cell or judge that the project file does not ask for."""
+    from evalplatform.cli.console import say
+    from evalplatform.project.partition_keys import current_keys, is_retired
+
+    asked = current_keys(opened.project)
+    for manifest in manifests:
+        if is_retired(manifest.artifact, asked):
+            say(f"retired: {manifest.artifact.path} is of a cell or judge that the project file does not ask for.")
 
 
 def _write_files(
