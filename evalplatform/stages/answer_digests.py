@@ -1,10 +1,12 @@
 """The digests that labels know stored answers by."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from evalplatform.answering.records import ArmAnswer
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.kernel.digests import answer_digest
+from evalplatform.kernel.errors import ObjectNotFoundError
 from evalplatform.questions.records import Question
 from evalplatform.stages import arm_answers, question_set
 from evalplatform.stages.context import SuiteContext
@@ -20,13 +22,17 @@ def digested_answers(context: SuiteContext, answers: ArtifactManifest) -> Iterat
 
 
 def unknown_digests(contexts: Sequence[SuiteContext], digests: Iterable[str]) -> frozenset[str]:
-    """Return those of the digests that no stored answer of the suites has; earlier versions are read only while some are missing."""
+    """Return those of the digests that no stored answer of the suites has; earlier versions are read only while some are missing.
+
+    A version whose files are gone has no answers any more.
+    """
     missing = set(digests)
     for version in _versions(contexts):
         if not missing:
             break
         context, manifest = version
-        missing.difference_update(digest for digest, _, _ in digested_answers(context, manifest))
+        with suppress(ObjectNotFoundError):
+            missing.difference_update(digest for digest, _, _ in digested_answers(context, manifest))
     return frozenset(missing)
 
 

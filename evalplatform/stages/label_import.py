@@ -53,15 +53,16 @@ def import_labels(
 
     Raises:
         LabelFileError: a label contradicts a stored one of the same labeller and time.
-        StorageUnavailableError: the store does not answer.
+        StorageUnavailableError: a store does not answer; importing again is safe.
     """
     stored = _stored(store, (item.label for item in read.labels))
     refuse_problems([problem for item in read.labels if (problem := _contradiction(item, stored, read.file))], file=read.file)
     new = [item.label for item in read.labels if not _is_there(item, stored)]
+    digests = {item.label.subject for item in read.labels if item.label.subject_kind == "answer"}
+    unknown = unknown_digests(contexts, digests)  # before anything is written: looking may fail
     added = len(new)
     if not dry_run:
         added = store.add(new, entry=_audit_entry(read, new, actor=actor, now=now)).added
-    digests = {item.label.subject for item in read.labels if item.label.subject_kind == "answer"}
     return LabelImport(
         file=read.file,
         file_digest=read.digest,
@@ -71,7 +72,7 @@ def import_labels(
         added=added,
         already_there=len(read.labels) + read.repeated - added,
         labellers=tuple(sorted({item.label.labeller for item in read.labels})),
-        unknown_answers=len(unknown_digests(contexts, digests)),
+        unknown_answers=len(unknown),
         passed_over_columns=read.passed_over,
     )
 
