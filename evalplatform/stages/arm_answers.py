@@ -54,7 +54,7 @@ async def materialize_arm_answers(context: SuiteContext, cell: Cell, *, before_a
         _refuse_changed_corpus(lineage[1], opened)
         key = StageKey(
             context.artifact(ASSET, cell.key),
-            inputs=_inputs(context, cell, questions, opened),
+            inputs=answer_inputs(context, cell, questions, opened),
             code_version=CODE_VERSION,
             lineage=lineage,
         )
@@ -67,6 +67,21 @@ async def materialize_arm_answers(context: SuiteContext, cell: Cell, *, before_a
             if before_asking is not None:
                 await before_asking()
             return await _answered(context, key, cell, questions, opened)
+
+
+def answer_inputs(context: SuiteContext, cell: Cell, questions: QuestionSet, opened: OpenTreatments) -> dict[str, str]:
+    """Return the named inputs of a cell's answers."""
+    suite = context.suite
+    return {
+        "question_set": questions.digest,
+        **corpus_inputs(opened.arms, opened.digests),
+        "answer_prompt": ANSWER_PROMPT_DIGEST,
+        "cell": cell.key,
+        # The seed is no part of the cell's key; another seed asks for other samples, though.
+        "seed": str(cell.sampling.seed),
+        "draws": str(suite.draws),
+        "retrieval": json_digest([suite.top_k, suite.rerank_threshold, RERANKER]),
+    }
 
 
 def stored_answers(context: SuiteContext, manifest: ArtifactManifest) -> list[ArmAnswer]:
@@ -106,20 +121,6 @@ async def _answered(context: SuiteContext, key: StageKey, cell: Cell, questions:
 
 def _progress_name(cell: Cell) -> str:
     return f"answers {cell.id}"
-
-
-def _inputs(context: SuiteContext, cell: Cell, questions: QuestionSet, opened: OpenTreatments) -> dict[str, str]:
-    suite = context.suite
-    return {
-        "question_set": questions.digest,
-        **corpus_inputs(opened.arms, opened.digests),
-        "answer_prompt": ANSWER_PROMPT_DIGEST,
-        "cell": cell.key,
-        # The seed is no part of the cell's key; another seed asks for other samples, though.
-        "seed": str(cell.sampling.seed),
-        "draws": str(suite.draws),
-        "retrieval": json_digest([suite.top_k, suite.rerank_threshold, RERANKER]),
-    }
 
 
 def _refuse_changed_corpus(manifest: ArtifactManifest, opened: OpenTreatments) -> None:

@@ -93,13 +93,17 @@ def materialize_corpus(context: SuiteContext) -> StageResult:
 
     opened = asyncio.run(looked_through())
     arms, found = opened.arms, opened.digests
-    inputs = {**corpus_inputs(arms, found), **warning_inputs(opened.warnings)}
-    key = StageKey(context.artifact(ASSET), inputs=inputs, code_version=CODE_VERSION)
+    key = StageKey(context.artifact(ASSET), inputs=treatment_inputs(opened), code_version=CODE_VERSION)
     if (known := unchanged_result(context, key)) is not None:
         return known
     described = {arm.name: {"spec": arm.spec, "digests": _of_arm(found, arm.name)} for arm in arms}
     facts: dict[str, JsonValue] = {"arms": len(arms), "inputs": len(found), "warnings": list(opened.warnings)}
     return stored_result(context, key, files={FILE: orjson.dumps(described, option=orjson.OPT_INDENT_2)}, facts=facts)
+
+
+def treatment_inputs(opened: OpenTreatments) -> dict[str, str]:
+    """Return the named inputs of the stored corpus: what the arms contribute, and what was found in their files."""
+    return {**corpus_inputs(opened.arms, opened.digests), **warning_inputs(opened.warnings)}
 
 
 def corpus_inputs(arms: Sequence[Arm], digests: Mapping[str, str]) -> dict[str, str]:

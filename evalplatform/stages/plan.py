@@ -17,12 +17,11 @@ from evalplatform.kernel.values import Value
 from evalplatform.ports.ledger import CallKey, Purpose
 from evalplatform.ports.model_client import ModelRequest
 from evalplatform.project.cells import Cell, JudgeCell
-from evalplatform.questions.read import read_question_set
 from evalplatform.questions.records import Question
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.corpus import open_treatments
 from evalplatform.stages.judged_scores import judge_task
-from evalplatform.stages.question_clusters import suite_clusters
+from evalplatform.stages.question_set import current_questions
 
 
 class PlannedCalls(Value):
@@ -71,8 +70,7 @@ async def plan_suite(context: SuiteContext) -> SuitePlan:
         MissingSecretError: an endpoint's key is not in the environment.
         RetrievalError: a document source does not answer.
     """
-    questions = read_question_set(context.project.root / context.suite.questions)
-    suite_clusters(context, questions)
+    questions = current_questions(context)
     answers: list[PlannedCalls] = []
     judgements: list[PlannedCalls] = []
     judges = context.project.judges_of(context.suite_id)

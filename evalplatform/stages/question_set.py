@@ -12,16 +12,9 @@ FILE = "questions.json"
 
 
 def materialize_question_set(context: SuiteContext) -> StageResult:
-    """Read the suite's question file and store it.
-
-    Raises:
-        QuestionSetError: the file cannot be used; file, line and rule are named.
-        InputError: a question lacks the suite's `cluster_field`.
-    """
-    questions = read_question_set(context.project.root / context.suite.questions)
-    suite_clusters(context, questions)  # every question has the field to cluster by, or nothing is asked
-    inputs = {"questions": questions.digest, **warning_inputs(questions.warnings)}
-    key = StageKey(context.artifact(ASSET), inputs=inputs, code_version=CODE_VERSION)
+    """Read the suite's question file and store it. Raises as `current_questions` does."""
+    questions = current_questions(context)
+    key = StageKey(context.artifact(ASSET), inputs=question_inputs(questions), code_version=CODE_VERSION)
     if (known := unchanged_result(context, key)) is not None:
         return known
     # The path is kept as the project file writes it: an absolute one would differ from machine to machine.
@@ -32,6 +25,23 @@ def materialize_question_set(context: SuiteContext) -> StageResult:
         files={FILE: stored.model_dump_json(indent=1).encode()},
         facts={"questions": len(questions.questions), "digest": questions.digest, "warnings": list(questions.warnings)},
     )
+
+
+def current_questions(context: SuiteContext) -> QuestionSet:
+    """Read the suite's question file as it is now.
+
+    Raises:
+        QuestionSetError: the file cannot be used; file, line and rule are named.
+        InputError: a question lacks the suite's `cluster_field`.
+    """
+    questions = read_question_set(context.project.root / context.suite.questions)
+    suite_clusters(context, questions)  # every question has the field to cluster by, or nothing is asked
+    return questions
+
+
+def question_inputs(questions: QuestionSet) -> dict[str, str]:
+    """Return the named inputs of the stored questions."""
+    return {"questions": questions.digest, **warning_inputs(questions.warnings)}
 
 
 def stored_questions(context: SuiteContext) -> QuestionSet:
