@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from evalplatform import __version__
-from evalplatform.cli import arms, assets, judge, labels, project, serve
+from evalplatform.cli import arms, assets, judge, labels, ledger, project, serve, sync
 from evalplatform.kernel.errors import EvalplatformError, StorageUnavailableError
 from evalplatform.project.deployment import variable_of
 
@@ -50,8 +50,10 @@ app.add_typer(arms.app, name="arms")
 app.add_typer(assets.app, name="assets")
 app.add_typer(judge.app, name="judge")
 app.add_typer(labels.app, name="labels")
+app.add_typer(ledger.app, name="ledger")
 project.add_commands(app)
 serve.add_commands(app)
+sync.add_commands(app)
 
 
 def exit_code(arguments: Sequence[str]) -> int:

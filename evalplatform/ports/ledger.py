@@ -1,10 +1,10 @@
 """The ledger port: one row per finished model call, durable before its reply is used."""
 
-from collections.abc import AsyncIterator
-from datetime import datetime
+from collections.abc import AsyncIterator, Sequence
+from datetime import date, datetime
 from typing import Literal, Protocol
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from evalplatform.kernel.values import Value
 from evalplatform.ports.model_client import ModelReply
@@ -48,6 +48,51 @@ class Spend(Value):
     unpriced_calls: int = 0
 
 
+class CallSelection(Value):
+    """Which calls: those that fit everything that is given.
+
+    `since` is the first moment that fits, `before` the first that no longer does. `digest_start` is how the request digest begins,
+    `sha256:` included.
+    """
+
+    scope: str | None = None
+    purpose: Purpose | None = None
+    since: AwareDatetime | None = None
+    before: AwareDatetime | None = None
+    digest_start: str | None = None
+
+
+EVERY_CALL = CallSelection()
+
+
+class CallSums(Value):
+    """What a number of calls add up to.
+
+    A sum is over the calls that say so much, and None where none does: `unpriced_calls` have no known price, `uncounted_calls` lack their
+    prompt or completion tokens.
+    """
+
+    calls: int
+    cost_usd: float | None
+    unpriced_calls: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    uncounted_calls: int
+    first_finished_at: datetime | None
+    last_finished_at: datetime | None
+
+
+class CallGroup(Value):
+    """The calls of one day (UTC), scope, purpose, provider and model."""
+
+    day: date
+    scope: str
+    purpose: Purpose
+    provider: str
+    model: str
+    sums: CallSums
+
+
 class Ledger(Protocol):
     """The store of finished calls. Safe for concurrent writers in one process and across processes."""
 
@@ -66,8 +111,16 @@ class Ledger(Protocol):
         """Return what `run_id` has paid so far, over all processes."""
         ...
 
-    def rows(self, *, scope: str | None = None) -> AsyncIterator[LedgerRow]:
-        """Iterate over the rows, oldest first, for export and audit."""
+    def rows(self, selection: CallSelection = EVERY_CALL) -> AsyncIterator[LedgerRow]:
+        """Iterate over the rows, oldest first, for export and audit; a page of them is in memory at a time."""
+        ...
+
+    async def groups(self, selection: CallSelection = EVERY_CALL) -> tuple[CallGroup, ...]:
+        """Return what is there, added up in the database, in the order of day, scope, purpose, provider and model."""
+        ...
+
+    async def remove(self, keys: Sequence[CallKey]) -> int:
+        """Forget the calls with those keys, and return how many there were. What their runs have paid stays known."""
         ...
 
     async def aclose(self) -> None:

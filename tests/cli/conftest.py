@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from evalplatform.cli.main import exit_code
+from tests.contracts.conftest import awkward_texts
 from tests.support.starter import starter
+
+__all__ = ["awkward_texts"]
 
 
 @dataclass(frozen=True)

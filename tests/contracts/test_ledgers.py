@@ -2,15 +2,16 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from evalplatform.adapters.ledger.open import open_ledger
-from evalplatform.ports.ledger import Ledger, LedgerRow, Spend
+from evalplatform.ports.ledger import EVERY_CALL, CallGroup, CallSelection, CallSums, Ledger, LedgerRow, Purpose, Spend
 from tests.support.doubles import MemoryLedger
 from tests.support.ledger_rows import a_row
 
@@ -45,8 +46,8 @@ def in_ledger(reopen: OpenLedger, use: Callable[[Ledger], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-async def all_rows(ledger: Ledger, scope: str | None = None) -> list[LedgerRow]:
-    return [row async for row in ledger.rows(scope=scope)]
+async def all_rows(ledger: Ledger, selection: CallSelection = EVERY_CALL) -> list[LedgerRow]:
+    return [row async for row in ledger.rows(selection)]
 
 
 def test_a_call_that_was_never_recorded_is_not_found(reopen: OpenLedger) -> None:
@@ -159,7 +160,7 @@ def test_rows_come_oldest_first_and_by_scope(reopen: OpenLedger) -> None:
     async def listed(ledger: Ledger) -> tuple[list[LedgerRow], list[LedgerRow]]:
         for row in rows:
             await ledger.record(row)
-        return await all_rows(ledger), await all_rows(ledger, "shared")
+        return await all_rows(ledger), await all_rows(ledger, CallSelection(scope="shared"))
 
     assert in_ledger(reopen, listed) == (rows, rows[1::2])
 
@@ -173,3 +174,81 @@ def test_text_of_any_kind_comes_back_as_it_was(reopen: OpenLedger, awkward_texts
         return list(await asyncio.gather(*[ledger.find(row.key) for row in rows]))
 
     assert in_ledger(reopen, replay) == rows
+
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def recorded(reopen: OpenLedger, rows: Sequence[LedgerRow]) -> None:
+    async def record(ledger: Ledger) -> None:
+        for row in rows:
+            await ledger.record(row)
+
+    in_ledger(reopen, record)
+
+
+def test_calls_are_selected_by_what_is_given_and_the_first_moment_is_in_and_the_last_is_not(reopen: OpenLedger) -> None:
+    rows = [
+        a_row(f"q{number}", purpose="judge" if number % 2 else "answer", finished_at=NOON + timedelta(hours=number)) for number in range(6)
+    ]
+    recorded(reopen, rows)
+    third = rows[2].key.request_digest
+    selections = {
+        CallSelection(since=NOON + timedelta(hours=2)): rows[2:],
+        CallSelection(before=NOON + timedelta(hours=2)): rows[:2],
+        CallSelection(since=NOON + timedelta(hours=1), before=NOON + timedelta(hours=4), purpose="judge"): [rows[1], rows[3]],
+        CallSelection(since=datetime(2026, 3, 1, 13, tzinfo=timezone(timedelta(hours=-1)))): rows[2:],
+        CallSelection(digest_start=third[:20]): [rows[2]],
+        CallSelection(digest_start=third): [rows[2]],
+        CallSelection(digest_start="sha256:%"): [],
+        CallSelection(scope="night:n-1"): [],
+    }
+    for selection, expected in selections.items():
+        assert in_ledger(reopen, lambda ledger, selection=selection: all_rows(ledger, selection)) == expected, selection  # type: ignore[misc]
+
+
+def test_calls_are_added_up_by_day_scope_purpose_provider_and_model(reopen: OpenLedger) -> None:
+    late = NOON.replace(hour=23, minute=59)
+    rows = [
+        a_row("q1", cost_usd=1.0, finished_at=late.astimezone(timezone(timedelta(hours=5)))),
+        a_row("q2", cost_usd=None, price_table=None, prompt_tokens=None, finished_at=NOON),
+        a_row("q3", cost_usd=0.5, finished_at=late + timedelta(minutes=1)),
+        a_row("q4", model="large", purpose="judge", cost_usd=None, price_table=None, completion_tokens=None, finished_at=NOON),
+    ]
+    recorded(reopen, rows)
+
+    def group(day: int, purpose: Purpose, model: str, sums: CallSums) -> CallGroup:
+        return CallGroup(day=date(2026, 3, day), scope="shared", purpose=purpose, provider="openai-compatible", model=model, sums=sums)
+
+    def sums(
+        calls: int, cost_usd: float | None, unpriced: int, prompt: int | None, completion: int | None, uncounted: int, *moments: datetime
+    ) -> CallSums:
+        return CallSums(
+            calls=calls,
+            cost_usd=cost_usd,
+            unpriced_calls=unpriced,
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            uncounted_calls=uncounted,
+            first_finished_at=moments[0],
+            last_finished_at=moments[-1],
+        )
+
+    first = group(1, "answer", "small", sums(2, 1.0, 1, 10, 4, 1, NOON, late))
+    judged = group(1, "judge", "large", sums(1, None, 1, 10, None, 1, NOON))
+    second = group(2, "answer", "small", sums(1, 0.5, 0, 10, 2, 0, late + timedelta(minutes=1)))
+    assert in_ledger(reopen, lambda ledger: ledger.groups()) == (first, judged, second)
+    assert in_ledger(reopen, lambda ledger: ledger.groups(CallSelection(purpose="judge"))) == (judged,)
+    assert in_ledger(reopen, lambda ledger: ledger.groups(CallSelection(scope="none"))) == ()
+
+
+def test_removed_calls_are_gone_and_what_they_cost_their_run_stays_known(reopen: OpenLedger) -> None:
+    rows = [a_row(f"q{number}", draw=number % 2, cost_usd=1.0) for number in range(250)]
+    recorded(reopen, rows)
+    keys = [row.key for row in rows[:230]]
+    near = [row.key.model_copy(update={"attempt": 7}) for row in rows[230:]]
+    assert in_ledger(reopen, lambda ledger: ledger.remove([*keys, *keys, *near])) == 230
+    assert in_ledger(reopen, lambda ledger: ledger.remove(keys)) == 0
+    assert in_ledger(reopen, all_rows) == rows[230:]
+    assert in_ledger(reopen, lambda ledger: ledger.spend("run-1")) == Spend(known_usd=250.0, calls=250)
+    assert in_ledger(reopen, lambda ledger: ledger.record(a_row("q0", text="asked again", run_id="run-2"))).reply.text == "asked again"

@@ -1,11 +1,12 @@
 """Doubles for tests of the pure rooms: a clock moved by hand, a ledger in memory, one price for every token."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from evalplatform.kernel.usage import Usage
-from evalplatform.ports.ledger import CallKey, LedgerRow, Spend
+from evalplatform.kernel.usage import Usage, known_sum
+from evalplatform.ports.ledger import EVERY_CALL, CallGroup, CallKey, CallSelection, CallSums, LedgerRow, Spend
 
 
 class HandClock:
@@ -49,12 +50,54 @@ class MemoryLedger:
             known_usd=sum(row.cost_usd or 0.0 for row in rows), calls=len(rows), unpriced_calls=sum(row.cost_usd is None for row in rows)
         )
 
-    async def rows(self, *, scope: str | None = None) -> AsyncIterator[LedgerRow]:
+    async def rows(self, selection: CallSelection = EVERY_CALL) -> AsyncIterator[LedgerRow]:
         for row in self.by_key.values():
-            if scope is None or row.key.scope == scope:
+            if _fits(row, selection):
                 yield row
 
+    async def groups(self, selection: CallSelection = EVERY_CALL) -> tuple[CallGroup, ...]:
+        names = ("day", "scope", "purpose", "provider", "model")
+        by_name: dict[tuple[Any, ...], list[LedgerRow]] = {}
+        async for row in self.rows(selection):
+            day = row.finished_at.astimezone(UTC).date()
+            by_name.setdefault((day, row.key.scope, row.purpose, row.provider, row.model), []).append(row)
+        return tuple(CallGroup(**dict(zip(names, group, strict=True)), sums=_sums(by_name[group])) for group in sorted(by_name))
+
+    async def remove(self, keys: Sequence[CallKey]) -> int:
+        return sum(self.by_key.pop(key, None) is not None for key in set(keys))
+
     async def aclose(self) -> None: ...
+
+
+def _fits(row: LedgerRow, selection: CallSelection) -> bool:
+    return (
+        selection.scope in (None, row.key.scope)
+        and selection.purpose in (None, row.purpose)
+        and (selection.since is None or row.finished_at >= selection.since)
+        and (selection.before is None or row.finished_at < selection.before)
+        and row.key.request_digest.startswith(selection.digest_start or "")
+    )
+
+
+def _sums(rows: Sequence[LedgerRow]) -> CallSums:
+    prompt = [row.reply.usage.prompt_tokens for row in rows]
+    completion = [row.reply.usage.completion_tokens for row in rows]
+    moments = [row.finished_at for row in rows]
+    return CallSums(
+        calls=len(rows),
+        cost_usd=known_sum(row.cost_usd for row in rows),
+        unpriced_calls=sum(row.cost_usd is None for row in rows),
+        prompt_tokens=_known(prompt),
+        completion_tokens=_known(completion),
+        uncounted_calls=sum(None in both for both in zip(prompt, completion, strict=True)),
+        first_finished_at=min(moments),
+        last_finished_at=max(moments),
+    )
+
+
+def _known(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 class UnitPrices:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.usage import Usage
-from evalplatform.ports.ledger import CallKey, LedgerRow
+from evalplatform.ports.ledger import CallKey, LedgerRow, Purpose
 from evalplatform.ports.model_client import ModelReply
 
 
@@ -22,13 +22,15 @@ def a_row(
     price_table: str | None = "2026-01",
     prompt_tokens: int | None = 10,
     completion_tokens: int | None = 2,
+    purpose: Purpose = "answer",
+    finished_at: datetime = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
 ) -> LedgerRow:
     """Return a finished call of the request that the text stands for."""
     return LedgerRow(
         key=CallKey(scope=scope, request_digest=text_digest(request), draw=draw, attempt=attempt),
         project=project,
         run_id=run_id,
-        purpose="answer",
+        purpose=purpose,
         provider="openai-compatible",
         model=model,
         reply=ModelReply(
@@ -39,5 +41,5 @@ def a_row(
         ),
         cost_usd=cost_usd,
         price_table=price_table,
-        finished_at=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC),
+        finished_at=finished_at,
     )

@@ -9,10 +9,11 @@ from sqlalchemy import Engine
 
 from evalplatform.adapters.ledger.group_commit import GroupCommit
 from evalplatform.adapters.ledger.outage import Outage
-from evalplatform.adapters.ledger.statements import KeyTuple, find_calls, key_tuple, page_of_rows, read_spend, record_calls
+from evalplatform.adapters.ledger.selections import call_groups, page_of_rows, remove_calls
+from evalplatform.adapters.ledger.statements import KeyTuple, find_calls, key_tuple, read_spend, record_calls
 from evalplatform.adapters.tables.engine import read_transaction, write_transaction
 from evalplatform.kernel.errors import StorageError, StorageUnavailableError
-from evalplatform.ports.ledger import CallKey, LedgerRow, Spend
+from evalplatform.ports.ledger import EVERY_CALL, CallGroup, CallKey, CallSelection, LedgerRow, Spend
 
 PAGE_ROWS = 200
 RESTART_SECONDS = 20.0
@@ -80,26 +81,50 @@ class SqlLedger:
         """
         return cast("Spend", await self._group.submit(_ReadSpend(run_id)))
 
-    async def rows(self, *, scope: str | None = None) -> AsyncIterator[LedgerRow]:
+    async def rows(self, selection: CallSelection = EVERY_CALL) -> AsyncIterator[LedgerRow]:
         """Iterate over the rows, oldest first, a page at a time; rows recorded meanwhile may or may not come along.
 
         Raises:
             StorageUnavailableError: the database does not answer.
         """
         after_id = 0
-        while page := await to_thread(self._page, scope, after_id):
+        while page := await to_thread(self._page, selection, after_id):
             for row_id, row in page:
                 yield row
                 after_id = row_id
+
+    async def groups(self, selection: CallSelection = EVERY_CALL) -> tuple[CallGroup, ...]:
+        """Return the selected calls added up by day (UTC), scope, purpose, provider and model, in that order.
+
+        Raises:
+            StorageUnavailableError: the database does not answer.
+        """
+        return await to_thread(self._groups, selection)
+
+    async def remove(self, keys: Sequence[CallKey]) -> int:
+        """Forget the calls with those keys, all in one transaction, and return how many there were. What their runs have paid stays known.
+
+        Raises:
+            StorageUnavailableError: the database does not answer.
+        """
+        return await to_thread(self._remove, [key_tuple(key) for key in keys])
 
     async def aclose(self) -> None:
         """Write what is queued and close; calling it twice is fine."""
         await to_thread(self._group.close)
         self._engine.dispose()
 
-    def _page(self, scope: str | None, after_id: int) -> list[tuple[int, LedgerRow]]:
+    def _page(self, selection: CallSelection, after_id: int) -> list[tuple[int, LedgerRow]]:
         with read_transaction(self._engine) as connection:
-            return page_of_rows(connection, self._project, scope=scope, after_id=after_id, limit=PAGE_ROWS)
+            return page_of_rows(connection, self._project, selection, after_id=after_id, limit=PAGE_ROWS)
+
+    def _groups(self, selection: CallSelection) -> tuple[CallGroup, ...]:
+        with read_transaction(self._engine) as connection:
+            return call_groups(connection, self._project, selection)
+
+    def _remove(self, keys: Sequence[KeyTuple]) -> int:
+        with write_transaction(self._engine) as connection:
+            return remove_calls(connection, self._project, keys)
 
     def _run_batch(self, operations: Sequence[_Operation]) -> list[object]:
         """Do all the operations, again where the database went away: a row told twice by its run is one row, and costs it once."""

@@ -5,10 +5,12 @@ from functools import cache
 from typing import Any, cast
 
 import zstandard
+from pydantic import ValidationError
 from sqlalchemy import Connection, RowMapping, Table, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from evalplatform.adapters.tables.calls import calls, run_spend
+from evalplatform.kernel.errors import StorageError
 from evalplatform.ports.ledger import CallKey, LedgerRow, Purpose, Spend
 from evalplatform.ports.model_client import ModelReply
 
@@ -64,14 +66,6 @@ def read_spend(connection: Connection, project: str, run_ids: Iterable[str]) -> 
     }
 
 
-def page_of_rows(connection: Connection, project: str, *, scope: str | None, after_id: int, limit: int) -> list[tuple[int, LedgerRow]]:
-    """Return at most `limit` rows that were recorded after the row `after_id`, oldest first, each with its id."""
-    statement = select(calls).where(calls.c.project == project, calls.c.id > after_id).order_by(calls.c.id).limit(limit)
-    if scope is not None:
-        statement = statement.where(calls.c.scope == scope)
-    return [(record["id"], decode(record)) for record in connection.execute(statement).mappings()]
-
-
 def encode(row: LedgerRow, compressor: zstandard.ZstdCompressor) -> dict[str, object]:
     """Return the row's columns."""
     usage = row.reply.usage
@@ -98,7 +92,15 @@ def encode(row: LedgerRow, compressor: zstandard.ZstdCompressor) -> dict[str, ob
 
 
 def decode(record: RowMapping) -> LedgerRow:
-    """Return the row that the columns hold, validated."""
+    """Return the row that the columns hold, validated.
+
+    Raises:
+        StorageError: its reply cannot be read.
+    """
+    try:
+        reply = ModelReply.model_validate_json(zstandard.decompress(record["reply"]))
+    except (zstandard.ZstdError, ValidationError) as error:
+        raise StorageError(f"the ledger's row of {record['request_digest']} is damaged: its reply cannot be read ({error}).") from error
     return LedgerRow(
         key=CallKey(scope=record["scope"], request_digest=record["request_digest"], draw=record["draw"], attempt=record["attempt"]),
         project=record["project"],
@@ -106,7 +108,7 @@ def decode(record: RowMapping) -> LedgerRow:
         purpose=cast("Purpose", record["purpose"]),
         provider=record["provider"],
         model=record["model"],
-        reply=ModelReply.model_validate_json(zstandard.decompress(record["reply"])),
+        reply=reply,
         cost_usd=record["cost_usd"],
         price_table=record["price_table"],
         finished_at=record["finished_at"],
