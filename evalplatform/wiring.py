@@ -82,21 +82,21 @@ class OpenedProject:
         """The project's call ledger; its database is made or migrated on first use."""
         from evalplatform.adapters.ledger.open import open_ledger
 
-        return open_ledger(self._database_url, project=self.project.settings.project)
+        return open_ledger(self.database_url, project=self.project.settings.project)
 
     @cached_property
     def locks(self) -> Locks:
         """The locks between the processes that share the project's ledger."""
         from evalplatform.adapters.locks.open import open_locks
 
-        return open_locks(self._database_url)
+        return open_locks(self.database_url)
 
     @cached_property
     def label_store(self) -> LabelStore:
         """The project's human labels, in the database of the ledger."""
         from evalplatform.adapters.labels.open import open_label_store
 
-        return open_label_store(self._database_url, project=self.project.settings.project)
+        return open_label_store(self.database_url, project=self.project.settings.project)
 
     def suite_context(
         self,
@@ -227,7 +227,7 @@ class OpenedProject:
         return open_document_source(spec, base_folder=self.project.root)
 
     @property
-    def _database_url(self) -> str:
+    def database_url(self) -> str:
         """The project's database URL, a relative file placed beside the project file."""
         url = self.project.settings.database
         return f"{SQLITE_PREFIX}{self._rooted(url.removeprefix(SQLITE_PREFIX))}" if url.startswith(SQLITE_PREFIX) else url
