@@ -54,11 +54,7 @@ async def _graded(context: SuiteContext, key: StageKey, judge: JudgeCell, answer
     """Ask the judge what is not in the ledger, and store the scores."""
     context.claim_key(judge)
     answers = arm_answers.stored_answers(context, answers_manifest)
-    tasks = judge_tasks(
-        answers,
-        questions={question.id: question for question in question_set.asked_questions(context, answers_manifest).questions},
-        texts=arm_answers.stored_texts(context, answers_manifest),
-    )
+    tasks = stored_tasks(context, answers_manifest, answers)
     async with context.open_desk(judge.endpoint) as desk:
         await _probe(judge, desk)
         judged = await _judged(context, judge, tasks, desk)
@@ -103,6 +99,15 @@ def stored_scores(context: SuiteContext, manifest: ArtifactManifest) -> list[Jud
 def stored_points(context: SuiteContext, manifest: ArtifactManifest) -> Iterator[ScorePoints]:
     """Iterate over the points of a stored version, in the order question, arm, draw; what else its scores hold is not read."""
     return read_score_points(context.catalog.read(manifest, SCORES_FILE))
+
+
+def stored_tasks(context: SuiteContext, answers_manifest: ArtifactManifest, answers: Sequence[ArmAnswer]) -> list[JudgeTask]:
+    """Return the tasks of grading stored answers: the questions that they were given to, and the stored material."""
+    return judge_tasks(
+        answers,
+        questions={question.id: question for question in question_set.asked_questions(context, answers_manifest).questions},
+        texts=arm_answers.stored_texts(context, answers_manifest),
+    )
 
 
 def judge_tasks(answers: Sequence[ArmAnswer], *, questions: Mapping[str, Question], texts: Mapping[str, str]) -> list[JudgeTask]:

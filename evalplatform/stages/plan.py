@@ -76,9 +76,9 @@ async def plan_suite(context: SuiteContext) -> SuitePlan:
     judges = context.project.judges_of(context.suite_id)
     async with open_treatments(context) as opened:
         for cell in context.project.cells_of(context.suite_id):
-            planned, tasks = await _planned_answers(context, cell, questions.questions, opened.treatments)
+            planned, tasks = await planned_answers(context, cell, questions.questions, opened.treatments)
             answers.append(planned)
-            judgements += [await _planned_judgements(context, cell, judge, tasks) for judge in judges]
+            judgements += [await planned_judgements(context, cell, judge, tasks) for judge in judges]
     return SuitePlan(
         suite=context.suite_id,
         questions=len(questions.questions),
@@ -90,9 +90,10 @@ async def plan_suite(context: SuiteContext) -> SuitePlan:
     )
 
 
-async def _planned_answers(
+async def planned_answers(
     context: SuiteContext, cell: Cell, questions: Sequence[Question], treatments: Sequence[tuple[str, Treatment]]
 ) -> tuple[PlannedCalls, list[JudgeTask]]:
+    """Count a cell's calls by preparing every prompt, and return what a judge would be given of the answers."""
     calls: dict[tuple[str, int], ModelRequest] = {}
     tasks: list[JudgeTask] = []
     unprepared = 0
@@ -116,7 +117,7 @@ async def _planned_answers(
         return await _planned(desk, cell.id, cell.key, calls, unprepared=unprepared), tasks
 
 
-async def _planned_judgements(context: SuiteContext, cell: Cell, judge: JudgeCell, tasks: Sequence[JudgeTask]) -> PlannedCalls:
+async def planned_judgements(context: SuiteContext, cell: Cell, judge: JudgeCell, tasks: Sequence[JudgeTask]) -> PlannedCalls:
     """Count a judge's calls by letting it build its requests; an answer not given yet stands as a text of the longest length."""
     noting = _NotingAsker()
     await probe_pinned_judge(judge.settings, asker=noting)
