@@ -178,11 +178,15 @@ class ArtifactCatalog:
         """Return a link to a file that works for a while, or None where the store has none; UnknownNameError without such a file."""
         return self._store.download_link(file_key(manifest, file), expires_seconds=expires_seconds)
 
-    def list(self, *, suite: str | None = None, asset: str | None = None) -> Iterator[ArtifactId]:
-        """Iterate over the artifacts that have a current version, by name; `suite` and `asset` narrow it down."""
+    def list(self, *, suite: str | None = None, asset: str | None = None, first_key: str | None = None) -> Iterator[ArtifactId]:
+        """Iterate over the artifacts that have a current version, by name; `suite` and `asset` narrow it down.
+
+        With both, `first_key` narrows it further to the partitions of several keys that start with it, such as one cell under its judges.
+        """
         prefix = "current/" if suite is None else f"current/{checked_key(suite, what='suite')}/"
         if suite is not None and asset is not None:
             prefix += f"{checked_key(asset, what='asset')}/"
+            prefix += "" if first_key is None else f"{checked_key(first_key, what='partition key')}/"
         for stored in self._store.list(prefix):
             _, found_suite, found_asset, partition = stored.key.removesuffix(_POINTER_ENDING).split("/", 3)
             if asset in (None, found_asset):

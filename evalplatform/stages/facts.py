@@ -5,10 +5,12 @@ from pydantic import Field, JsonValue
 from evalplatform.arms.treatment import Arm
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.counts import CallCounts
+from evalplatform.comparisons.score_move_summary import Relation
 from evalplatform.comparisons.verdicts import ArmVerdicts
 from evalplatform.kernel.values import Value
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.reports.arms_view import ResultRow
+from evalplatform.stages.checks.check import CheckResult
 
 
 class AnswerFacts(Value):
@@ -83,6 +85,25 @@ class VerdictFacts(Value):
     complete: bool
 
 
+class ScoreMoveFacts(Value):
+    """Of `score_moves`: what the scores were compared with, how many scores there are to compare, and how many were moved by what.
+
+    `before` is the judge key and data version of the scores before, None (like `relation`) for the first scores. `findings` says it in
+    sentences. `complete` is that of the scores now.
+    """
+
+    relation: Relation | None
+    before: str | None
+    rows: int
+    separable: int
+    not_separable: int
+    unscored: int
+    judge_moved: int
+    answers_moved: int
+    findings: tuple[str, ...]
+    complete: bool
+
+
 class SummaryFacts(Value):
     """Of `arm_summary`: coverage and mean points by arm. `complete` is that of the answers and scores it was made from."""
 
@@ -94,7 +115,8 @@ class SummaryFacts(Value):
 class ReportFacts(Value):
     """Of `arms_report`: the result table as shown, its sentences, those on retrieval, and the calls behind answers and scores.
 
-    `answer_calls` counts the answers that were asked for while judging: 0, or a bug; None where nobody judged.
+    `answer_calls` counts the answers that were asked for while judging: 0, or a bug; None where nobody judged. `checks` are what
+    the suite's checks found of answers and scores.
     """
 
     coverage_rate: float | None
@@ -102,6 +124,7 @@ class ReportFacts(Value):
     result: tuple[ResultRow, ...]
     findings: tuple[str, ...]
     retrieval: tuple[str, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
     answer_calls: int | None = None
     calls_of_answers: CallCounts
     calls_of_scores: CallCounts

@@ -5,16 +5,38 @@ new stage is one entry. None of them asks an answer.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 from evalplatform.project.cells import Cell, JudgeCell
-from evalplatform.stages import arm_answers, arm_summary, arms_report, judged_scores
+from evalplatform.project.schema import SuiteSettings
+from evalplatform.stages import arm_answers, arm_summary, arms_report, judged_scores, score_moves, verdicts
+from evalplatform.stages.checks.check import CheckResult
+from evalplatform.stages.checks.stored import judge_check_results, refuse_where_blocked, score_check_results
 from evalplatform.stages.context import StageResult, SuiteContext
 
 Inputs = Callable[[SuiteContext, Cell, JudgeCell | None, Mapping[str, str]], dict[str, str]]
 Materialize = Callable[[SuiteContext, Cell, JudgeCell | None], StageResult]
+Partition = Callable[[SuiteContext, Cell, JudgeCell | None], str]
+Checks = Callable[[SuiteContext, Cell, JudgeCell | None], tuple[CheckResult, ...]]
+
+
+def _no_checks(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> tuple[CheckResult, ...]:
+    return ()
+
+
+def _cell_and_judge(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> str:
+    return arm_summary.partition(cell, judge)
+
+
+def _cell_judge_and_policy(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> str:
+    assert judge is not None  # it needs one
+    return verdicts.partition(context, cell, judge)
+
+
+def _always(suite: SuiteSettings) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -28,8 +50,13 @@ class ScoreStage:
         reads: the stages whose artifacts it reads, as Dagster draws them.
         inputs: the named digests that its data version stands for, by the data versions of what it reads; the stage's own function.
         materialize: makes the artifact of one cell under one judge.
+        partition: the partition of that artifact.
         needs_judge: whether there is nothing to make of answers that nobody judges.
         asks_judge: whether it calls the judge's model; the others only compute.
+        wanted_by: whether a suite asks for it. Dagster has no asset of a stage that its suite does not want: left out of a backfill, it
+            would count as failed.
+        checks_before: the checks of its asset that can be made before it is.
+        checks: the checks of what it made.
     """
 
     module: ModuleType
@@ -38,8 +65,12 @@ class ScoreStage:
     reads: tuple[ModuleType, ...]
     inputs: Inputs
     materialize: Materialize
+    partition: Partition = _cell_and_judge
     needs_judge: bool = False
     asks_judge: bool = False
+    wanted_by: Callable[[SuiteSettings], bool] = _always
+    checks_before: Checks = _no_checks
+    checks: Checks = _no_checks
 
     @property
     def asset(self) -> str:
@@ -57,6 +88,24 @@ def _judged(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> Stage
     return asyncio.run(judged_scores.materialize_judged_scores(context, cell, judge))
 
 
+def _verdicts(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> StageResult:
+    assert judge is not None  # it needs one
+    return verdicts.materialize_verdicts(context, cell, judge)
+
+
+def _moved(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> StageResult:
+    assert judge is not None  # it needs one
+    return score_moves.materialize_score_moves(context, cell, judge)
+
+
+def _before_judging(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> tuple[CheckResult, ...]:
+    return () if judge is None else judge_check_results(context, cell, judge)
+
+
+def _of_scores(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> tuple[CheckResult, ...]:
+    return () if judge is None else score_check_results(context, cell, judge)
+
+
 SCORE_STAGES = (
     ScoreStage(
         module=judged_scores,
@@ -68,6 +117,20 @@ SCORE_STAGES = (
         materialize=_judged,
         needs_judge=True,
         asks_judge=True,
+        checks_before=_before_judging,
+        checks=_of_scores,
+    ),
+    ScoreStage(
+        module=verdicts,
+        kinds=frozenset({"python", "parquet"}),
+        description="Which answers pass at the suite's `pass_points`, and how often each arm does. Computed from stored points: asks "
+        "nothing, and another threshold keeps its verdicts beside these.",
+        reads=(judged_scores,),
+        inputs=verdicts.verdict_inputs,
+        materialize=_verdicts,
+        partition=_cell_judge_and_policy,
+        needs_judge=True,
+        wanted_by=verdicts.wanted_by,
     ),
     ScoreStage(
         module=arm_summary,
@@ -78,17 +141,52 @@ SCORE_STAGES = (
         materialize=arm_summary.materialize_arm_summary,
     ),
     ScoreStage(
+        module=score_moves,
+        kinds=frozenset({"python", "parquet"}),
+        description="What moved each score since the scores before it: the judge (the same answer, judged in another way), the answers "
+        "(another answer, judged in the same way), or what cannot be told. Computed from stored scores: asks nothing.\n\n"
+        "The scores before are the newest finished ones by the same judge id, also those from before it was edited; else by another judge "
+        "of the suite.",
+        reads=(judged_scores, arm_answers),
+        inputs=score_moves.move_inputs,
+        materialize=_moved,
+        needs_judge=True,
+    ),
+    ScoreStage(
         module=arms_report,
         kinds=frozenset({"python", "html"}),
         description="The report: one page with plots and every answer (HTML), Markdown, arms.v1 (JSON), scores (CSV). Asks nothing.\n\n"
-        "The result table is in the metadata of each materialization, beside the command that downloads the files.",
-        reads=(arm_summary, judged_scores, arm_answers),
+        "The result table is in the metadata of each materialization, beside links to the page and to every file.",
+        reads=(arm_summary, verdicts, judged_scores, arm_answers),
         inputs=arms_report.report_inputs,
         materialize=arms_report.materialize_arms_report,
     ),
 )
 
 
-def stages_of(judge: JudgeCell | None) -> tuple[ScoreStage, ...]:
-    """Return the stages that have something to make under that judge, or of answers that nobody judges."""
-    return tuple(stage for stage in SCORE_STAGES if judge is not None or not stage.needs_judge)
+def suite_stages(suite: SuiteSettings) -> tuple[ScoreStage, ...]:
+    """Return the stages that a suite asks for; none of them reads one that is left out."""
+    left_out = [stage.module for stage in SCORE_STAGES if not stage.wanted_by(suite)]
+    return tuple(
+        replace(stage, reads=tuple(read for read in stage.reads if read not in left_out))
+        for stage in SCORE_STAGES
+        if stage.module not in left_out
+    )
+
+
+def stages_of(suite: SuiteSettings, judge: JudgeCell | None) -> tuple[ScoreStage, ...]:
+    """Return the suite's stages that have something to make under that judge, or of answers that nobody judges."""
+    return tuple(stage for stage in suite_stages(suite) if judge is not None or not stage.needs_judge)
+
+
+def begun(context: SuiteContext, cell: Cell, judge: JudgeCell | None, stages: Sequence[ScoreStage]) -> Iterator[ScoreStage]:
+    """Iterate over stages of the chain, in order, where nothing that they are made from is blocked by a failed check.
+
+    A chain may be entered at any stage, so what is stored is checked again before the first; each stage's own checks are the caller's.
+
+    Raises:
+        CheckFailedError: a check that blocks failed for what is stored.
+    """
+    if stages:
+        refuse_where_blocked(context, cell, None if stages[0].asks_judge else judge)
+    yield from stages

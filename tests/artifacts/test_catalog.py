@@ -144,6 +144,15 @@ def test_artifacts_are_listed_by_name_and_narrowed_down() -> None:
     assert list(catalog.list(suite="docs", asset="judged_scores")) == [SCORES]
 
 
+def test_the_partitions_of_one_cell_are_listed_without_those_of_a_cell_whose_key_starts_alike() -> None:
+    store = MemoryStore()
+    partitions = ("small/a", "small/b", "small-2/a", "small")
+    for partition in partitions:
+        write(store, {"a.json": b"1"}, artifact=ArtifactId(suite="docs", asset="judged_scores", partition=partition))
+    listed = ArtifactCatalog(store).list(suite="docs", asset="judged_scores", first_key="small")
+    assert [artifact.partition for artifact in listed] == ["small/a", "small/b"]
+
+
 def test_versions_of_a_partition_are_not_mixed_with_those_of_a_partition_below_it() -> None:
     store = MemoryStore()
     above = write(store, {"a.json": b"1"}, artifact=ArtifactId(suite="docs", asset="x", partition="cell"))

@@ -1,0 +1,169 @@
+"""Stage `score_moves` [cell x judge]: what moved a cell's scores since the scores before them, the judge or the answers. It asks nobody."""
+
+from collections.abc import Mapping
+
+from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.comparisons.score_move_summary import ScoredVersion, StoredMoves, summarise_moves
+from evalplatform.comparisons.score_moves import Place, ScoreMove, Scores, by_place, score_moves
+from evalplatform.judging.judge import judge_model_stamp
+from evalplatform.kernel.digests import text_digest
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.reports.score_moves_report import move_sentences, score_moves_markdown
+from evalplatform.stages import arm_answers, judged_scores, question_set
+from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.facts import ScoreMoveFacts, answer_facts, as_facts, score_facts
+from evalplatform.stages.move_table import MOVES
+from evalplatform.stages.question_clusters import suite_clusters
+from evalplatform.stages.score_predecessor import Predecessor, Scored, find_predecessor, scored_version
+
+ASSET = "score_moves"
+CODE_VERSION = "1"
+SUMMARY_FILE = "score_moves.json"
+MOVES_FILE = "score_moves.parquet"
+MARKDOWN_FILE = "score_moves.md"
+
+
+def materialize_score_moves(context: SuiteContext, cell: Cell, judge: JudgeCell) -> StageResult:
+    """Compare a cell's scores with the scores before them (`score_predecessor` says which those are): pure computation, no call.
+
+    The first scores ever have none before them; the result then says so.
+
+    Raises:
+        InputError: scores were never materialized.
+        ObjectNotFoundError: the answers that the scores are of are gone from the store.
+    """
+    partition = judged_scores.partition(cell.key, judge.key)
+    now = scored_version(context, context.upstream(judged_scores.ASSET, partition))
+    found = _predecessor(context, cell, judge, now)
+    key = StageKey(
+        context.artifact(ASSET, partition),
+        inputs=_inputs(context, now.scores.data_version, found),
+        code_version=CODE_VERSION,
+        lineage=_lineage(now, found),
+    )
+    if (known := unchanged_result(context, key)) is not None:
+        return known
+    moves = [] if found is None else _moves(context, now, found)
+    stored = _stored_moves(context, cell, now, found, moves)
+    counts = {state: sum(move.state == state for move in moves) for state in ("separable", "not_separable", "unscored")}
+    facts = ScoreMoveFacts(
+        relation=stored.relation,
+        before=None if found is None else found.before.name,
+        rows=len(moves),
+        **counts,
+        judge_moved=sum(bool(move.judge_move_points) for move in moves),
+        answers_moved=sum(bool(move.answers_move_points) for move in moves),
+        findings=move_sentences(stored),
+        complete=score_facts(now.scores).complete,
+    )
+    files = {
+        SUMMARY_FILE: stored.model_dump_json(indent=1).encode(),
+        MOVES_FILE: MOVES.write(moves),
+        MARKDOWN_FILE: score_moves_markdown(stored, moves, suite=context.suite_id).encode(),
+    }
+    return stored_result(context, key, files=files, facts=as_facts(facts))
+
+
+def move_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell | None, versions: Mapping[str, str]) -> dict[str, str]:
+    """Return the named inputs of a cell's score moves, given the data versions of its scores and answers by their assets' names.
+
+    The scores before are looked for in the store.
+    """
+    assert judge is not None  # nobody grades without one
+    scores_version = versions[judged_scores.ASSET]
+    found = find_predecessor(context, cell, judge, scores_version=scores_version, answers_version=versions[arm_answers.ASSET])
+    return _inputs(context, scores_version, found)
+
+
+def stored_moves(context: SuiteContext, manifest: ArtifactManifest) -> StoredMoves:
+    """Return the summary of a stored version."""
+    return StoredMoves.model_validate_json(context.catalog.read(manifest, SUMMARY_FILE))
+
+
+def stored_rows(context: SuiteContext, manifest: ArtifactManifest) -> list[ScoreMove]:
+    """Return how every score of a stored version moved."""
+    return list(MOVES.read(context.catalog.read(manifest, MOVES_FILE)))
+
+
+def _predecessor(context: SuiteContext, cell: Cell, judge: JudgeCell, now: Scored) -> Predecessor | None:
+    return find_predecessor(context, cell, judge, scores_version=now.scores.data_version, answers_version=now.answers.data_version)
+
+
+def _inputs(context: SuiteContext, scores_version: str, found: Predecessor | None) -> dict[str, str]:
+    bridges = () if found is None else (found.new_answers_old_judge, found.old_answers_new_judge)
+    return {
+        judged_scores.ASSET: scores_version,
+        "before": "none" if found is None else found.before.name,
+        "bridges": " ".join("none" if bridge is None else bridge.name for bridge in bridges),
+        "baseline_arm": context.suite.baseline_arm,
+        "cluster_field": str(context.suite.cluster_field),
+    }
+
+
+def _lineage(now: Scored, found: Predecessor | None) -> tuple[ArtifactManifest, ...]:
+    """Return every version that is read, each once: scores and answers now, those before, and what tells judge and answers apart."""
+    scored = [now] if found is None else [now, found.before, found.new_answers_old_judge, found.old_answers_new_judge]
+    read = {
+        (manifest.artifact, manifest.data_version): manifest
+        for each in scored
+        if each is not None
+        for manifest in (each.scores, each.answers)
+    }
+    return tuple(read.values())
+
+
+def _moves(context: SuiteContext, now: Scored, found: Predecessor) -> list[ScoreMove]:
+    return score_moves(
+        _scores(context, now),
+        _scores(context, found.before),
+        same_judge=found.relation == "same_judge",
+        changed_answers=_changed_answers(context, now.answers, found.before.answers),
+        new_answers_old_judge=None if found.new_answers_old_judge is None else _scores(context, found.new_answers_old_judge),
+        old_answers_new_judge=None if found.old_answers_new_judge is None else _scores(context, found.old_answers_new_judge),
+    )
+
+
+def _scores(context: SuiteContext, scored: Scored) -> Scores:
+    return by_place(judged_scores.stored_points(context, scored.scores))
+
+
+def _changed_answers(context: SuiteContext, now: ArtifactManifest, before: ArtifactManifest) -> set[Place]:
+    """Return the places whose answer's text is another; versions of answers may differ and hold the same texts."""
+    if now.data_version == before.data_version:
+        return set()
+    old = _text_digests(context, before)
+    return {place for place, digest in _text_digests(context, now).items() if old.get(place) != digest}
+
+
+def _text_digests(context: SuiteContext, manifest: ArtifactManifest) -> dict[Place, str]:
+    return {
+        (answer.question_id, answer.arm, answer.draw): text_digest(answer.answer)
+        for answer in arm_answers.stored_answers(context, manifest)
+        if answer.answer is not None
+    }
+
+
+def _stored_moves(context: SuiteContext, cell: Cell, now: Scored, found: Predecessor | None, moves: list[ScoreMove]) -> StoredMoves:
+    if found is None:
+        return StoredMoves(cell_key=cell.key, now=_described(now))
+    clusters = suite_clusters(context, question_set.asked_questions(context, now.answers))
+    summary = summarise_moves(
+        moves,
+        arms=[arm.name for arm in answer_facts(now.answers).arms],
+        baseline_arm=context.suite.baseline_arm,
+        clusters=None if clusters is None else clusters.labels,
+    )
+    return StoredMoves(cell_key=cell.key, now=_described(now), before=_described(found.before), relation=found.relation, summary=summary)
+
+
+def _described(scored: Scored) -> ScoredVersion:
+    judge = scored.judge
+    return ScoredVersion(
+        judge_id=judge.id,
+        judge_key=judge.key,
+        judge_model=judge_model_stamp(judge.settings.model, judge.roles),
+        prompt_digest=judge.prompt_digest,
+        scores_version=scored.scores.data_version,
+        answers_version=scored.answers.data_version,
+        scored_at=scored.scores.created_at,
+    )
