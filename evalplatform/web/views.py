@@ -1,16 +1,17 @@
 """What the listing pages show, as values: suites, assets, partitions, files, and where their links lead."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Literal
 
 from evalplatform.artifacts.catalog import ArtifactCatalog
 from evalplatform.artifacts.download_paths import REPORT_ASSET, FileAddress, bundle_address
-from evalplatform.artifacts.records import UNPARTITIONED, ArtifactId, ArtifactManifest
+from evalplatform.artifacts.records import ArtifactId, ArtifactManifest
 from evalplatform.kernel.errors import EvalplatformError, StorageError, StorageUnavailableError
 from evalplatform.kernel.values import Value
 from evalplatform.project.load import Project, load_project
+from evalplatform.project.partition_keys import CurrentKeys, current_keys, is_retired
 
 READERS = 8
 
@@ -18,19 +19,19 @@ State = Literal["current", "retired", "not in the project file", "damaged", "unk
 
 
 class ListedKeys(Value):
-    """The partition keys that the project file stands for now, by suite; None, with a notice, where it cannot be read."""
+    """What the project file asks for now: its suites and their partition keys; None, with a notice, where it cannot be read."""
 
-    by_suite: Mapping[str, frozenset[str]] | None
+    suites: frozenset[str] = frozenset()
+    keys: CurrentKeys | None
     notice: str | None = None
 
     def state(self, artifact: ArtifactId) -> State:
         """Say whether the project file still asks for an artifact's partition."""
-        if self.by_suite is None:
+        if self.keys is None:
             return "unknown"
-        if artifact.suite not in self.by_suite:
+        if artifact.suite not in self.suites:
             return "not in the project file"
-        live = self.by_suite[artifact.suite]
-        return "current" if artifact.partition == UNPARTITIONED or live.issuperset(artifact.partition.split("/")) else "retired"
+        return "retired" if is_retired(artifact, self.keys) else "current"
 
 
 class FileView(Value):
@@ -74,9 +75,9 @@ def listed_keys(project: Project) -> ListedKeys:
     """Return the keys of the project file as it is now: cells and judges may have been edited since the app started."""
     try:
         now = project if project.file is None else load_project(project.file)
-        return ListedKeys(by_suite={suite_id: _keys(now, suite_id) for suite_id in now.settings.suites})
+        return ListedKeys(suites=frozenset(now.settings.suites), keys=current_keys(now))
     except EvalplatformError as error:
-        return ListedKeys(by_suite=None, notice=f"The project file cannot be read, so nothing is known of what is retired: {error}")
+        return ListedKeys(keys=None, notice=f"The project file cannot be read, so nothing is known of what is retired: {error}")
 
 
 def suite_views(catalog: ArtifactCatalog, keys: ListedKeys, *, reports_shown: int) -> list[SuiteView]:
@@ -137,8 +138,3 @@ def _files(manifest: ArtifactManifest) -> tuple[FileView, ...]:
 
 def _live_first(artifacts: Sequence[ArtifactId], keys: ListedKeys) -> list[ArtifactId]:
     return sorted(artifacts, key=lambda artifact: (keys.state(artifact) != "current", artifact.partition))
-
-
-def _keys(project: Project, suite_id: str) -> frozenset[str]:
-    cells = (cell.key for cell in project.cells_of(suite_id))
-    return frozenset([*cells, *(judge.key for judge in project.judges_of(suite_id))])
