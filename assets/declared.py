@@ -35,10 +35,11 @@ def suite_asset(
     kinds: Collection[str],
     reads: Collection[ModuleType] = (),
     partitions: dg.PartitionsDefinition[str] | None = None,
+    pool: str | None = None,
 ) -> Callable[[Callable[..., Any]], dg.AssetsDefinition]:
     """Return the decorator that declares a stage as an asset of its own."""
     decorator: Callable[[Callable[..., Any]], dg.AssetsDefinition] = dg.asset(
-        **_declared(suite_id, stage, description, kinds, reads), partitions_def=partitions
+        **_declared(suite_id, stage, description, kinds, reads), partitions_def=partitions, pool=pool
     )
     return decorator
 

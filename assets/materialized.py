@@ -16,14 +16,15 @@ from assets.tables import TABLES, markdown_rows
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.counts import CallCounts
 from evalplatform.reports.arms_view import ResultRow
-from evalplatform.reports.markdown import markdown_text
+from evalplatform.reports.markdown import markdown_table, markdown_text
+from evalplatform.reports.verdicts import verdict_section
 from evalplatform.reports.words import MISSING
-from evalplatform.stages import arm_answers, arms_report, judged_scores, question_set
+from evalplatform.stages import arm_answers, arms_report, judged_scores, question_set, verdicts
 from evalplatform.stages.context import StageResult, SuiteContext
-from evalplatform.stages.facts import answer_facts, report_facts, score_facts
+from evalplatform.stages.facts import answer_facts, report_facts, score_facts, verdict_facts
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
-SHOWN_APART = frozenset({"calls", "result", "findings", "truncated_message", "rows"})
+SHOWN_APART = frozenset({"calls", "result", "verdicts", "checks", "findings", "truncated_message", "rows"})
 
 
 def materialized(suite: SuiteContext, result: StageResult) -> dg.MaterializeResult[None]:
@@ -66,11 +67,17 @@ def _what_came_out(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str,
         return {"dagster/row_count": manifest.facts["questions"]}
     if asset not in TABLES:
         return {}
+    passes = {"result": dg.MetadataValue.md(_pass_rates(manifest))} if asset == verdicts.ASSET else {}
     return {
+        **passes,
         "preview": dg.MetadataValue.md(TABLES[asset].preview(suite, manifest)),
         "failures": _failures(manifest),
         "dagster/partition_row_count": manifest.facts["rows"],
     }
+
+
+def _pass_rates(manifest: ArtifactManifest) -> str:
+    return markdown_table(verdict_section(verdict_facts(manifest).verdicts).table)
 
 
 def _failures(manifest: ArtifactManifest) -> int:
@@ -78,7 +85,9 @@ def _failures(manifest: ArtifactManifest) -> int:
     if manifest.artifact.asset == arm_answers.ASSET:
         answers = answer_facts(manifest)
         return answers.rows - answers.states.get("answered", 0)
-    assert manifest.artifact.asset == judged_scores.ASSET  # the two assets with a table
+    if manifest.artifact.asset == verdicts.ASSET:
+        return verdict_facts(manifest).unscored
+    assert manifest.artifact.asset == judged_scores.ASSET  # the last asset with a table
     scores = score_facts(manifest)
     return scores.rows - scores.scored
 
@@ -111,7 +120,7 @@ def _calls(result: StageResult) -> dict[str, Any]:
 
 
 def _result_table(rows: Sequence[ResultRow]) -> str:
-    titles = ("Arm", "Points [95% CI]", "Delta [95% CI]", "Verdict", "p adj.", "Scored", "Cost (USD)")
+    titles = ("Arm", "Points [95% CI]", "Delta [95% CI]", "Verdict", "p adj.", "Scored")  # more would not fit beside Dagster's panels
     table = markdown_rows(
         titles,
         [
@@ -122,7 +131,6 @@ def _result_table(rows: Sequence[ResultRow]) -> str:
                 row.verdict,
                 row.p_adjusted,
                 row.scored,
-                row.cost_usd,
             )
             for row in rows
         ],

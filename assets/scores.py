@@ -4,11 +4,13 @@ A run makes up to `PARTITIONS_PER_RUN` partitions, key by key, each through ever
 key that fails leaves the others be, and the run fails at its end with the names of those that did.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import dagster as dg
 
+from assets.checks import blocked_before, check_specs, recorded_checks
 from assets.declared import asset_key, group_name, suite_spec
 from assets.materialized import materialized
 from assets.partitions import CELL, JUDGE, SuitePartitions, cell_and_judge_of_key, multi_partition_key
@@ -16,40 +18,48 @@ from assets.provenance import UpstreamPartitions, input_tags, recorded_partition
 from assets.run_tags import tag_run
 from evalplatform.kernel.errors import EvalplatformError
 from evalplatform.kernel.text import plural
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.project.schema import SuiteSettings
 from evalplatform.stages import arm_answers
 from evalplatform.stages.context import SuiteContext
-from evalplatform.stages.score_stages import SCORE_STAGES, ScoreStage
+from evalplatform.stages.score_stages import ScoreStage, begun, suite_stages
 from resources.project import OpenSuite, ProjectResource, failure_of
 
 # Measured, see docs/dagster.md: a run costs some seconds of start, and a tick of the daemon half a minute.
 PARTITIONS_PER_RUN = 25
 MAX_SHOWN_KEYS = 10
 
-Recorded = dg.MaterializeResult[None] | dg.AssetMaterialization
+Recorded = dg.MaterializeResult[None] | dg.AssetMaterialization | dg.AssetCheckEvaluation
+Make = Callable[[], dg.MaterializeResult[None]]
+Record = Callable[[ScoreStage, Make], Recorded]
 
 
-def score_assets(suite_id: str, partitions: SuitePartitions) -> dg.AssetsDefinition:
-    """Return the assets of a suite by cell and judge. Each of them can be materialized without the others."""
+def score_assets(suite_id: str, partitions: SuitePartitions, settings: SuiteSettings, *, pool: str | None) -> dg.AssetsDefinition:
+    """Return the assets of a suite by cell and judge. Each of them can be materialized without the others; runs wait in the pool."""
+
+    declared = suite_stages(settings)
 
     @dg.multi_asset(
         name=f"suites__{group_name(suite_id)}__scores",
         specs=[
-            suite_spec(suite_id, stage.module, description=stage.description, kinds=stage.kinds, reads=stage.reads)
-            for stage in SCORE_STAGES
+            suite_spec(suite_id, stage.module, description=stage.description, kinds=stage.kinds, reads=stage.reads) for stage in declared
         ],
+        check_specs=[spec for stage in declared for spec in check_specs(suite_id, settings.checks, stage.asset, partitions.scores)],
         can_subset=True,
         partitions_def=partitions.scores,
         backfill_policy=dg.BackfillPolicy.multi_run(PARTITIONS_PER_RUN),
+        pool=pool,
     )
     def scores(context: dg.AssetExecutionContext, project: ProjectResource) -> Iterator[Recorded]:
         keys = keys_of_run(context)
         tag_run(
             context, suite_id, cells=[key.keys_by_dimension[CELL] for key in keys], judges=[key.keys_by_dimension[JUDGE] for key in keys]
         )
-        stages = [stage for stage in SCORE_STAGES if asset_key(suite_id, stage.asset) in context.selected_asset_keys]
+        wanted = {*context.selected_asset_keys, *(check.asset_key for check in context.selected_asset_check_keys)}
+        stages = [stage for stage in declared if asset_key(suite_id, stage.asset) in wanted]
         with project.opened_partitions(suite_id, context) as open_suite:
             if len(keys) == 1:
-                yield from _recorded_one(open_suite(context.run.run_id), keys[0], stages)
+                yield from _recorded_one(context, open_suite(context.run.run_id), keys[0], stages)
             else:
                 yield from _Batch(context, suite_id, stages, open_suite).recorded(keys)
 
@@ -62,11 +72,28 @@ def keys_of_run(context: dg.AssetExecutionContext) -> list[dg.MultiPartitionKey]
     return list(dict.fromkeys(multi_partition_key(key) for key in keys))
 
 
-def _recorded_one(suite: SuiteContext, key: dg.MultiPartitionKey, stages: Sequence[ScoreStage]) -> Iterator[Recorded]:
+def _recorded_one(
+    context: dg.AssetExecutionContext, suite: SuiteContext, key: dg.MultiPartitionKey, stages: Sequence[ScoreStage]
+) -> Iterator[Recorded]:
     """Yield the results of one partition; Dagster records what they were made from, and what reads them in the same run goes on."""
+    yield from _made_and_checked(context, suite, key, stages, record=lambda stage, make: make())
+
+
+def _made_and_checked(
+    context: dg.AssetExecutionContext, suite: SuiteContext, key: dg.MultiPartitionKey, stages: Sequence[ScoreStage], *, record: Record
+) -> Iterator[Recorded]:
+    """Yield what is recorded of one partition, stage by stage, each with its checks. Raises CheckFailedError where one blocks."""
     cell, judge = cell_and_judge_of_key(suite, key)
-    for stage in stages:
-        yield materialized(suite, stage.materialize(suite, cell, judge))
+    for stage in begun(suite, cell, judge, stages):
+        found = stage.checks_before(suite, cell, judge)
+        yield from blocked_before(context, suite, found, key)
+        if asset_key(suite.suite_id, stage.asset) in context.selected_asset_keys:  # else its checks are made again without it
+            yield record(stage, partial(_materialized, suite, stage, cell, judge))
+        yield from recorded_checks(context, suite, (*found, *stage.checks(suite, cell, judge)), key)
+
+
+def _materialized(suite: SuiteContext, stage: ScoreStage, cell: Cell, judge: JudgeCell) -> dg.MaterializeResult[None]:
+    return materialized(suite, stage.materialize(suite, cell, judge))
 
 
 @dataclass
@@ -92,12 +119,11 @@ class _Batch:
             raise failure_of_batch(self.failures, partitions=len(keys))
 
     def _partition(self, key: dg.MultiPartitionKey, *, run_id: str) -> Iterator[Recorded]:
-        suite = self.open_suite(run_id)
-        cell, judge = cell_and_judge_of_key(suite, key)
-        for stage in self.stages:
+        def record(stage: ScoreStage, make: Make) -> Recorded:
             inputs = input_tags(self.context.instance, upstream_partitions(self.suite_id, stage, key))
-            made = materialized(suite, stage.materialize(suite, cell, judge))
-            yield recorded_partition(made, key, code_version=stage.code_version, inputs=inputs)
+            return recorded_partition(make(), key, code_version=stage.code_version, inputs=inputs)
+
+        yield from _made_and_checked(self.context, self.open_suite(run_id), key, self.stages, record=record)
 
 
 def upstream_partitions(suite_id: str, stage: ScoreStage, key: dg.MultiPartitionKey) -> UpstreamPartitions:

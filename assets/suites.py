@@ -5,49 +5,54 @@ import dagster as dg
 from assets.answers import answer_asset
 from assets.declared import SUITE_TAG, group_name, keys_of
 from assets.partitions import suite_partitions
+from assets.pools import SuitePools
 from assets.scores import score_assets
 from assets.sources import source_assets
+from evalplatform.project.schema import SuiteSettings
 from evalplatform.stages import arm_answers, corpus, question_set
-from evalplatform.stages.score_stages import SCORE_STAGES
+from evalplatform.stages.score_stages import suite_stages
+
+UNPOOLED = SuitePools()
 
 
-def suite_definitions(suite_id: str, *, description: str) -> dg.Definitions:
+def suite_definitions(suite_id: str, settings: SuiteSettings, *, description: str, pools: SuitePools) -> dg.Definitions:
     """Return the assets `suites/<suite>/...` of one suite, and the jobs over them.
 
     One asset job holds one partitions definition, so answering and judging are two jobs.
     """
+    stages = suite_stages(settings)
     jobs = (
         ("evaluate_cell", (question_set, corpus, arm_answers), "Read the questions and arms, and answer them in one cell."),
         (
             "judge_cells",
-            [stage.module for stage in SCORE_STAGES],
+            [stage.module for stage in stages],
             "Grade stored answers, summarise and report, for one or many cells. Asks no answer.",
         ),
         (
             "reports",
-            [stage.module for stage in SCORE_STAGES if not stage.asks_judge],
+            [stage.module for stage in stages if not stage.asks_judge],
             "Summarise and report what is graded already, for one or many cells. Asks no model.",
         ),
     )
     return dg.Definitions(
-        assets=suite_assets(suite_id, description=description),
+        assets=suite_assets(suite_id, settings, description=description, pools=pools),
         jobs=[
             dg.define_asset_job(
                 f"{group_name(suite_id)}__{name}",
-                selection=dg.AssetSelection.assets(*keys_of(suite_id, stages)),
+                selection=dg.AssetSelection.assets(*keys_of(suite_id, modules)),
                 description=text,
                 tags={SUITE_TAG: suite_id},
             )
-            for name, stages, text in jobs
+            for name, modules, text in jobs
         ],
     )
 
 
-def suite_assets(suite_id: str, *, description: str) -> list[dg.AssetsDefinition]:
+def suite_assets(suite_id: str, settings: SuiteSettings, *, description: str, pools: SuitePools = UNPOOLED) -> list[dg.AssetsDefinition]:
     """Return the assets of one suite, in the order of the data."""
     partitions = suite_partitions(suite_id)
     return [
         *source_assets(suite_id, description=description),
-        answer_asset(suite_id, partitions),
-        score_assets(suite_id, partitions),
+        answer_asset(suite_id, partitions, settings.checks, pool=pools.answers),
+        score_assets(suite_id, partitions, settings, pool=pools.scores),
     ]

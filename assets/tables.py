@@ -11,7 +11,7 @@ from evalplatform.artifacts.parquet import parquet_rows
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.reports.markdown import markdown_text
 from evalplatform.reports.visible import one_line
-from evalplatform.stages import arm_answers, judged_scores
+from evalplatform.stages import arm_answers, judged_scores, verdicts
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.tables import ANSWERS, SCORES, Table
 
@@ -62,6 +62,14 @@ SCORE_COLUMNS = {
     "panel": "Every vote of a panel, with spread and agreement, as JSON; null for a single judge.",
 }
 
+VERDICT_COLUMNS = {
+    "question_id": "The question's id in the question set.",
+    "arm": "The arm's name.",
+    "verdict": "passed, failed, or unscored where no draw has points.",
+    "points": "The mean over the scored draws, 0 to 100; null where unscored.",
+    "reason": "Why there is no verdict.",
+}
+
 
 @dataclass(frozen=True)
 class ShownTable:
@@ -102,6 +110,9 @@ def markdown_rows(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> st
 TABLES = {
     arm_answers.ASSET: ShownTable(arm_answers.ANSWERS_FILE, ANSWERS, ANSWER_COLUMNS, ("question_id", "arm", "state", "answer", "reason")),
     judged_scores.ASSET: ShownTable(judged_scores.SCORES_FILE, SCORES, SCORE_COLUMNS, ("question_id", "arm", "points", "reason")),
+    verdicts.ASSET: ShownTable(
+        verdicts.VERDICTS_FILE, verdicts.VERDICTS, VERDICT_COLUMNS, ("question_id", "arm", "verdict", "points", "reason")
+    ),
 }
 
 

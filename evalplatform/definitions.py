@@ -3,6 +3,7 @@
 import dagster as dg
 
 from assets.declared import group_name
+from assets.pools import suite_pools
 from assets.suites import suite_definitions
 from evalplatform.kernel.errors import ProjectFileError
 from evalplatform.kernel.text import plural
@@ -21,11 +22,16 @@ def build_definitions(project: Project) -> dg.Definitions:
     _refuse_shared_groups(project)
     file = project.file or project.root / PROJECT_FILE_NAME
     suites = (
-        suite_definitions(suite_id, description=f"Product {settings.product}, {plural(len(settings.arms), 'arm')}.")
+        suite_definitions(
+            suite_id,
+            settings,
+            description=f"Product {settings.product}, {plural(len(settings.arms), 'arm')}.",
+            pools=suite_pools(project, suite_id),
+        )
         for suite_id, settings in project.settings.suites.items()
     )
     shared = dg.Definitions(
-        sensors=[partitions_sensor(file)],
+        sensors=[partitions_sensor(file, suites=tuple(project.settings.suites))],
         resources=project_resources(file),
         executor=dg.in_process_executor,  # a step is one stage; model calls are concurrent inside it
     )

@@ -147,7 +147,9 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
     from evalplatform.reports.visible import one_line
     from evalplatform.stages.facts import report_facts
 
-    for warning in done.warnings:
+    # A shortfall of coverage is the last line's error, with what lacks points.
+    found = [result.finding.sentence for result in done.failed_checks if result.name != "coverage"]
+    for warning in (*done.warnings, *found):
         say(f"warning: {one_line(warning)}")
     facts = report_facts(done.report)
     counts = done.counts
@@ -166,6 +168,7 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
             "retrieval": facts.retrieval,
             "truncated": done.truncated_message,
             "warnings": list(done.warnings),
+            "checks": [result.model_dump() for result in facts.checks],
             "failed_answers": done.failed_answers.model_dump(),
             "failed_scores": done.failed_scores.model_dump(),
             "failed_votes": done.failed_votes.model_dump(),
@@ -178,10 +181,10 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
         for path in written:
             say(f"wrote {path}")
         say(f"nothing changed since the last run: {plural(0, 'model call')}" if done.unchanged else counts_words(counts))
-    return _exit_code(done, facts)
+    return _exit_code(done, facts, request.suite.checks.coverage.least_scored_rate)
 
 
-def _exit_code(done: "CellRun", facts: "ReportFacts") -> int:
+def _exit_code(done: "CellRun", facts: "ReportFacts", least_scored_rate: float) -> int:
     from evalplatform.cli.console import say
     from evalplatform.cli.results import failure_lines
 
@@ -194,19 +197,18 @@ def _exit_code(done: "CellRun", facts: "ReportFacts") -> int:
         say("Once that is mended, a rerun asks only those." if done.truncated_message is None else "A rerun asks only what is missing.")
     if done.truncated_message is not None or not facts.complete:
         return 2
-    return _coverage_code(done, facts)
+    return _coverage_code(done, facts, least_scored_rate)
 
 
-def _coverage_code(done: "CellRun", facts: "ReportFacts") -> int:
+def _coverage_code(done: "CellRun", facts: "ReportFacts", least_scored_rate: float) -> int:
     """Say what lacks points where too little was scored to answer the question, and return the exit code."""
     from evalplatform.cli.console import say
-    from evalplatform.comparisons.records import LEAST_COVERAGE_RATE
 
     rate, what = facts.coverage_rate, "of the questions were scored in both arms of a comparison"
     if rate is None:
         rate, what = done.scored_rate, "of the answers were scored"
-    if rate is None or rate >= LEAST_COVERAGE_RATE:
+    if rate is None or rate >= least_scored_rate:
         return 0
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(done.unscored.counts.items()))
-    say(f"error: {rate:.1%} {what}; 95% are needed. Without points: {reasons}.")
+    say(f"error: {rate:.1%} {what}; {least_scored_rate * 100:g}% are needed. Without points: {reasons}.")
     return 2

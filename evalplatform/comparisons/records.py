@@ -9,9 +9,6 @@ from evalplatform.kernel.values import Value
 from evalplatform.retrieval.measures import RetrievalMeasures
 from evalplatform.stats.paired import PairedEffect
 
-LEAST_COVERAGE_RATE = 0.95
-"""Under this share of questions scored in both arms a comparison could not be answered (treatment-arms spec, 15 and 16)."""
-
 
 class PlacedPoints(Protocol):
     """The points of one answer, or None with a reason, and which question, arm and draw they belong to: all that a mean needs."""

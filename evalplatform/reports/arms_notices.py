@@ -4,7 +4,8 @@ from collections import Counter
 from datetime import datetime
 
 from evalplatform.calls.counts import CallCounts
-from evalplatform.comparisons.records import LEAST_COVERAGE_RATE, ArmSummary
+from evalplatform.comparisons.equal_arms import equal_arms
+from evalplatform.comparisons.records import ArmSummary
 from evalplatform.kernel.text import plural
 from evalplatform.questions.records import QuestionSet
 from evalplatform.reports import words
@@ -93,9 +94,10 @@ def _completeness(facts: RunFacts, questions: QuestionSet, summary: ArmSummary, 
     elif facts.judging_answer_calls:
         text = f"This judging asked {plural(facts.judging_answer_calls, 'answer call')}; a judge grades stored answers and asks for none."
         found.append(Notice(level="problem", text=text))
-    elif summary.coverage_rate is not None and summary.coverage_rate < LEAST_COVERAGE_RATE:
-        text = f"Coverage is {words.share(summary.coverage_rate)}, below {LEAST_COVERAGE_RATE:.0%}: the deltas leave questions out, and "
-        found.append(Notice(level="problem", text=f"{text}what is left out may differ from what is not."))
+    elif summary.coverage_rate is not None and summary.coverage_rate < facts.least_coverage_rate:
+        below = f"Coverage is {words.share(summary.coverage_rate)}, below {facts.least_coverage_rate * 100:g}%"
+        text = f"{below}: the deltas leave questions out, and what is left out may differ from what is not."
+        found.append(Notice(level="problem", text=text))
     return found
 
 
@@ -114,7 +116,8 @@ def _offline(facts: RunFacts) -> list[Notice]:
 
 def _per_arm(facts: RunFacts, summary: ArmSummary, rows: RunRows) -> list[Notice]:
     found = []
-    same = Counter(row.arm for row in rows.answers.values() if row.same_call)
+    equal = {arm for pair in equal_arms(rows.answers.values()) for arm in (pair.arm_a, pair.arm_b)}  # a check says that of them
+    same = Counter(row.arm for row in rows.answers.values() if row.same_call and row.arm not in equal)
     if same:
         text = (
             f"Same call: some answers are one reply to one request that two arms share ({words.tally(same)}). Their answers cannot differ."

@@ -6,12 +6,14 @@ from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.comparisons.panel_spread import panel_spreads
 from evalplatform.comparisons.question_scores import question_scores
 from evalplatform.comparisons.records import ArmDelta, ArmSummary, JudgedScore
+from evalplatform.comparisons.verdicts import ArmVerdicts
 from evalplatform.kernel.text import plural
 from evalplatform.questions.records import QuestionSet
 from evalplatform.reports import arms_notices, arms_panel, arms_questions, arms_retrieval, arms_sections, words
 from evalplatform.reports.arms_rows import RunRows
 from evalplatform.reports.arms_view import ArmsReport, DeltaPlotRow, Finding, ScorePlotRow
 from evalplatform.reports.run_facts import RunFacts
+from evalplatform.reports.verdicts import verdict_section
 
 
 def build_arms_report(
@@ -22,6 +24,7 @@ def build_arms_report(
     scores: Sequence[JudgedScore],
     timings: Sequence[CallTiming],
     summary: ArmSummary,
+    verdicts: ArmVerdicts | None = None,
 ) -> ArmsReport:
     """Return everything that a reader of this run is shown.
 
@@ -35,6 +38,7 @@ def build_arms_report(
         scores: every judgement there is; empty for a run that was not judged.
         timings: how long the calls took, replayed or paid.
         summary: the statistics of the same answers and scores.
+        verdicts: pass rates of the same scores, where the suite has a threshold.
 
     Raises:
         InputError: a score that belongs to no arm, question or draw of the run, or two for one place.
@@ -46,6 +50,7 @@ def build_arms_report(
     evidence = arms_questions.Evidence(summary, rows, {arm: table.points for arm, table in by_arm.items()})
     views = arms_questions.question_views(all_questions, evidence)
     sections = (
+        None if verdicts is None else verdict_section(verdicts),
         arms_sections.significance_section(summary),
         arms_sections.interaction_section(summary),
         arms_retrieval.retrieval_section(summary),

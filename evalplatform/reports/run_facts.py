@@ -8,6 +8,7 @@ from evalplatform.calls.counts import CallCounts
 from evalplatform.judging.judge import judge_model_stamp
 from evalplatform.kernel.values import Value
 from evalplatform.ports.model_client import Sampling
+from evalplatform.project.policy import LEAST_COVERAGE_RATE
 
 
 class DocumentSourceFacts(Value):
@@ -42,7 +43,8 @@ class RunFacts(Value):
 
     `library_name` is the product; `arm_specs` maps arm names to specs as written; `input_digests` are the named digests of all that
     decided the answers; `truncated_reason` says why not every question was asked (budget_exhausted, circuit_open, deferred), or None.
-    `warnings` are sentences about the arms' files; like the question set's own, they are shown at the top of every report.
+    `least_coverage_rate` is the suite's limit under which a comparison was not answered. `warnings` are sentences about the arms' files and
+    what the suite's checks found; like the question set's own, they are shown at the top of every report.
     `answers_stored_at` is when the answers were stored, `judging_answer_calls` how many answers were asked for while judging (a judge asks
     for none); each is None where it is not known.
     """
@@ -77,4 +79,5 @@ class RunFacts(Value):
     answers_stored_at: datetime | None = None
     judging_answer_calls: int | None = None
     truncated_reason: str | None = None
+    least_coverage_rate: float = LEAST_COVERAGE_RATE
     warnings: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Stage `arms_report` [cell x judge]: arms.v1, Markdown, HTML and CSV from what is stored."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -10,6 +10,7 @@ from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.counts import CallCounts
 from evalplatform.comparisons.records import ArmSummary, JudgedScore
+from evalplatform.kernel.digests import json_digest
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.questions.records import QuestionSet
 from evalplatform.reports.arms_report import build_arms_report
@@ -22,7 +23,11 @@ from evalplatform.reports.html import Download, write_arms_html
 from evalplatform.reports.markdown import arms_markdown
 from evalplatform.reports.run_facts import DocumentSourceFacts, JudgeFacts, RunFacts
 from evalplatform.retrieval.rerank import RERANKER
-from evalplatform.stages import arm_answers, arm_summary, corpus, judged_scores, question_set
+from evalplatform.stages import arm_answers, arm_summary, corpus, judged_scores, question_set, verdicts
+from evalplatform.stages.checks.answer_checks import AnswerEvidence
+from evalplatform.stages.checks.check import CheckResult
+from evalplatform.stages.checks.judge_checks import JudgeEvidence
+from evalplatform.stages.checks.stored import reported_sentences, run_check_results, score_evidence
 from evalplatform.stages.context import (
     StageKey,
     StageResult,
@@ -32,10 +37,10 @@ from evalplatform.stages.context import (
     unchanged_result,
     versions_of,
 )
-from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts
+from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts, verdict_facts
 
 ASSET = "arms_report"
-CODE_VERSION = "6"
+CODE_VERSION = "7"
 MARKDOWN_FILE = "report.md"
 HTML_FILE = "report.html"
 CSV_FILE = "scores.csv"
@@ -59,7 +64,13 @@ def materialize_arms_report(context: SuiteContext, cell: Cell, judge: JudgeCell 
         return known
     run = _stored_run(context, cell, judge, read)
     report = build_arms_report(
-        run.facts, questions=run.questions, answers=run.answers, scores=run.scores, timings=run.timings, summary=run.summary
+        run.facts,
+        questions=run.questions,
+        answers=run.answers,
+        scores=run.scores,
+        timings=run.timings,
+        summary=run.summary,
+        verdicts=None if read.verdicts is None else verdict_facts(read.verdicts).verdicts,
     )
     files = {
         **{json_file(draw, draws=run.summary.draws): _arms_v1(context, run, draw) for draw in range(run.summary.draws)},
@@ -77,6 +88,7 @@ def materialize_arms_report(context: SuiteContext, cell: Cell, judge: JudgeCell 
         result=tuple(summary_table(report)),
         findings=tuple(found.sentence for found in report.findings),
         retrieval=retrieval_sentences(run.summary),
+        checks=run.checks,
         answer_calls=run.facts.judging_answer_calls,
         calls_of_answers=run.facts.answer_calls,
         calls_of_scores=run.facts.judge_calls,
@@ -86,10 +98,17 @@ def materialize_arms_report(context: SuiteContext, cell: Cell, judge: JudgeCell 
 
 def report_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell | None, versions: Mapping[str, str]) -> dict[str, str]:
     """Return the named inputs of a report, given the data versions of what it reads: the questions are those that the answers answer."""
-    read = (question_set.ASSET, arm_answers.ASSET, *(() if judge is None else (judged_scores.ASSET,)), arm_summary.ASSET)
-    return {**{asset: versions[asset] for asset in read}, "product": context.suite.product}
+    suite = context.suite
+    of_judge = () if judge is None else (judged_scores.ASSET, *((verdicts.ASSET,) if verdicts.wanted_by(suite) else ()))
+    read = (question_set.ASSET, arm_answers.ASSET, *of_judge, arm_summary.ASSET)
+    return {
+        **{asset: versions[asset] for asset in read},
+        "product": suite.product,
+        "checks": json_digest(suite.checks.model_dump()),
+    }
 
 
+_NOT_IN_REPORTS = "a report is of what was sent, whatever has been edited since."
 _DOWNLOAD_LABELS = {MARKDOWN_FILE: "Markdown", CSV_FILE: "Scores (CSV)"}
 
 
@@ -99,11 +118,13 @@ class _ReadManifests:
     corpus: ArtifactManifest
     answers: ArtifactManifest
     scores: ArtifactManifest | None
+    verdicts: ArtifactManifest | None
     summary: ArtifactManifest
 
     @property
     def lineage(self) -> tuple[ArtifactManifest, ...]:
-        return tuple(manifest for manifest in (self.questions, self.answers, self.scores, self.summary) if manifest is not None)
+        read = (self.questions, self.answers, self.scores, self.verdicts, self.summary)
+        return tuple(manifest for manifest in read if manifest is not None)
 
 
 @dataclass(frozen=True)
@@ -115,6 +136,7 @@ class _StoredRun:
     timings: list[CallTiming]
     texts: Mapping[str, str]
     summary: ArmSummary
+    checks: tuple[CheckResult, ...]
 
 
 def _read_manifests(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> _ReadManifests:
@@ -123,29 +145,50 @@ def _read_manifests(context: SuiteContext, cell: Cell, judge: JudgeCell | None) 
     scores = None if judge is None else context.upstream(judged_scores.ASSET, partition)
     summary = context.upstream(arm_summary.ASSET, partition)
     refuse_mixed_versions(summary, answers, *(() if scores is None else (scores,)))
+    passes = None
+    if judge is not None and scores is not None and verdicts.wanted_by(context.suite):
+        passes = context.upstream(verdicts.ASSET, verdicts.partition(context, cell, judge))
+        refuse_mixed_versions(passes, scores)
     return _ReadManifests(
         questions=context.made_from(answers, question_set.ASSET),
         corpus=context.made_from(answers, corpus.ASSET),
         answers=answers,
         scores=scores,
+        verdicts=passes,
         summary=summary,
     )
 
 
 def _stored_run(context: SuiteContext, cell: Cell, judge: JudgeCell | None, read: _ReadManifests) -> _StoredRun:
     questions = question_set.asked_questions(context, read.answers)
+    answers = arm_answers.stored_answers(context, read.answers)
+    scores = [] if read.scores is None else judged_scores.stored_scores(context, read.scores)
+    checks = run_check_results(
+        context.suite.checks,
+        answers=AnswerEvidence(answers=answers, calls=answer_facts(read.answers).calls),
+        judge=None if judge is None else JudgeEvidence(cell=cell, judge=judge, prompts_sent={}, prompts_now=_NOT_IN_REPORTS),
+        scores=None if read.scores is None else score_evidence(context, read.scores, scores),
+    )
     return _StoredRun(
-        facts=_facts(context, cell, judge, read, questions),
+        facts=_facts(context, cell, judge, read, questions, checks),
         questions=questions,
-        answers=arm_answers.stored_answers(context, read.answers),
-        scores=[] if read.scores is None else judged_scores.stored_scores(context, read.scores),
+        answers=answers,
+        scores=scores,
         timings=arm_answers.stored_timings(context, read.answers),
         texts=arm_answers.stored_texts(context, read.answers),
         summary=arm_summary.stored_summary(context, read.summary),
+        checks=checks,
     )
 
 
-def _facts(context: SuiteContext, cell: Cell, judge: JudgeCell | None, read: _ReadManifests, questions: QuestionSet) -> RunFacts:
+def _facts(
+    context: SuiteContext,
+    cell: Cell,
+    judge: JudgeCell | None,
+    read: _ReadManifests,
+    questions: QuestionSet,
+    checks: Sequence[CheckResult],
+) -> RunFacts:
     answered = answer_facts(read.answers)
     arms = {arm.name: arm.spec for arm in answered.arms}
     described = orjson.loads(context.catalog.read(read.corpus, corpus.FILE))
@@ -182,7 +225,8 @@ def _facts(context: SuiteContext, cell: Cell, judge: JudgeCell | None, read: _Re
         answers_stored_at=read.answers.created_at,
         judging_answer_calls=None if read.scores is None else score_facts(read.scores).answer_calls,
         truncated_reason=_truncated_reason(read),
-        warnings=_warnings(read.corpus),
+        least_coverage_rate=context.suite.checks.coverage.least_scored_rate,
+        warnings=(*_warnings(read.corpus), *reported_sentences(checks)),
     )
 
 

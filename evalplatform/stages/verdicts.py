@@ -12,6 +12,7 @@ from evalplatform.comparisons.verdicts import ArmVerdicts, QuestionVerdict, arm_
 from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.errors import InputError
 from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.project.schema import SuiteSettings
 from evalplatform.reports.verdicts import verdicts_markdown
 from evalplatform.stages import arm_answers, judged_scores, question_set
 from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result, versions_of
@@ -27,9 +28,9 @@ VERDICTS_FILE = "verdicts.parquet"
 MARKDOWN_FILE = "verdicts.md"
 
 
-def wants_verdicts(context: SuiteContext) -> bool:
+def wanted_by(suite: SuiteSettings) -> bool:
     """Say whether the suite has a threshold; without one there is nothing to make."""
-    return context.suite.pass_points is not None
+    return suite.pass_points is not None
 
 
 def partition(context: SuiteContext, cell: Cell, judge: JudgeCell) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evalplatform.judging.judge import JudgeSettings
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.policy import SuiteChecks
 from evalplatform.reports import words
@@ -47,24 +46,19 @@ def _last_name(name: str) -> str:
 
 def _self_judging(evidence: JudgeEvidence, settings: SuiteChecks) -> Finding:
     cell = evidence.cell
-    members = judges_of(evidence.judge)
-    own = [(judge_id, judge) for judge_id, judge in members if same_model(judge.model, cell.model)]
-    elsewhere = all((judge.provider, judge.base_url) != (cell.provider, cell.base_url) for _, judge in own)
-    at = " (by its name; the two are asked at different endpoints)" if own and elsewhere else ""
+    judge = evidence.judge.settings  # the roles of a panel are one model's
+    own = same_model(judge.model, cell.model)
+    elsewhere = (judge.provider, judge.base_url) != (cell.provider, cell.base_url)
+    at = " (by its name: the two are asked at different endpoints)" if elsewhere else ""
     return Finding(
         passed=not own,
         sentence=f"{cell.model} judges its own answers{at}: models favour what they would have written. Name another judge."
         if own
-        else "No judge is the answering model.",
-        value=len(own),
-        unit="judges that are the answering model" if len(members) == 1 else f"of {len(members)} judges are the answering model",
-        examples=tuple(f"{judge_id}: {judge.model} at {judge.base_url or judge.provider}" for judge_id, judge in own[:EXAMPLES_SHOWN]),
+        else f"{judge.model} judges the answers of {cell.model}.",
+        value=float(own),
+        unit="share of votes by the answering model",
+        examples=(f"{cell.id} and {evidence.judge.id}",) if own else (),
     )
-
-
-def judges_of(judge: JudgeCell) -> list[tuple[str, JudgeSettings]]:
-    """Return the judge itself, or the members of a panel, each with its id."""
-    return [(judge.id, judge.settings)]
 
 
 def _stale_prompts(evidence: JudgeEvidence, settings: SuiteChecks) -> Finding:

@@ -6,20 +6,41 @@ Nothing is kept of them but what a report repeats: they are computed again where
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 from evalplatform.answering.prompts import ANSWER_PROMPT_DIGEST
+from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.comparisons.question_scores import question_scores
+from evalplatform.comparisons.records import PlacedPoints
 from evalplatform.kernel.errors import CheckFailedError, EvalplatformError
 from evalplatform.ports.documents import Chunk
 from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.project.policy import SuiteChecks
 from evalplatform.stages import arm_answers, judged_scores, question_set
 from evalplatform.stages.checks.answer_checks import ANSWER_CHECKS, AnswerEvidence
-from evalplatform.stages.checks.check import CheckResult, results_of
+from evalplatform.stages.checks.check import Check, CheckResult, results_of
 from evalplatform.stages.checks.judge_checks import JUDGE_CHECKS, JudgeEvidence, prompt_digests
 from evalplatform.stages.checks.score_checks import SCORE_CHECKS, ScoreEvidence
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.corpus import corpus_inputs, open_treatments
 from evalplatform.stages.facts import answer_facts, score_facts
+
+
+def run_check_results(
+    settings: SuiteChecks, *, answers: AnswerEvidence, judge: JudgeEvidence | None, scores: ScoreEvidence | None
+) -> tuple[CheckResult, ...]:
+    """Return what the checks find of a run that is read already; without a judge, of its answers alone."""
+    return (
+        *results_of(ANSWER_CHECKS, answers, settings),
+        *(() if judge is None else results_of(JUDGE_CHECKS, judge, settings)),
+        *(() if scores is None else results_of(SCORE_CHECKS, scores, settings)),
+    )
+
+
+def reported_sentences(results: Iterable[CheckResult]) -> tuple[str, ...]:
+    """Return what a report repeats of failed checks: not what it says of itself, nor what puts none of its numbers in doubt."""
+    repeated = {(check.asset, check.name) for check in _EVERY if check.in_report}
+    return tuple(result.finding.sentence for result in results if result.failed and (result.asset, result.name) in repeated)
 
 
 def answer_check_results(context: SuiteContext, cell: Cell) -> tuple[CheckResult, ...]:
@@ -39,17 +60,39 @@ def judge_check_results(context: SuiteContext, cell: Cell, judge: JudgeCell) -> 
 def score_check_results(context: SuiteContext, cell: Cell, judge: JudgeCell) -> tuple[CheckResult, ...]:
     """Return what the checks find of a cell's current scores under a judge. Raises InputError where there are none."""
     manifest = context.upstream(judged_scores.ASSET, judged_scores.partition(cell.key, judge.key))
+    evidence = score_evidence(context, manifest, judged_scores.stored_points(context, manifest))
+    return results_of(SCORE_CHECKS, evidence, context.suite.checks)
+
+
+def score_evidence(context: SuiteContext, manifest: ArtifactManifest, points: Iterable[PlacedPoints]) -> ScoreEvidence:
+    """Return what the checks of a stored version of scores look at, given its points."""
     answers = context.made_from(manifest, arm_answers.ASSET)
     question_ids = [question.id for question in question_set.asked_questions(context, answers).questions]
     arms = [arm.name for arm in answer_facts(answers).arms]
-    points = judged_scores.stored_points(context, manifest)
-    evidence = ScoreEvidence(
+    return ScoreEvidence(
         scores=question_scores(points, arms=arms, question_ids=question_ids, draws=int(answers.inputs["draws"])),
         baseline_arm=context.suite.baseline_arm,
         questions=len(question_ids),
         calls=score_facts(manifest).calls,
     )
-    return results_of(SCORE_CHECKS, evidence, context.suite.checks)
+
+
+def blocks(settings: SuiteChecks) -> bool:
+    """Say whether any check of a suite blocks. Where none does, a run need not make them before it goes on."""
+    return any(getattr(settings, name).blocking for name in type(settings).model_fields)
+
+
+def refuse_where_blocked(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> None:
+    """Raise CheckFailedError where a check that blocks fails for a cell's stored answers, or, given a judge, for their scores.
+
+    Where no check of the suite blocks, nothing is read.
+    """
+    if not blocks(context.suite.checks):
+        return
+    refuse_blocked(context, answer_check_results(context, cell), partition=cell.key)
+    if judge is not None:
+        of_scores = (*judge_check_results(context, cell, judge), *score_check_results(context, cell, judge))
+        refuse_blocked(context, of_scores, partition=judged_scores.partition(cell.key, judge.key))
 
 
 def refuse_blocked(context: SuiteContext, results: Iterable[CheckResult], *, partition: str) -> None:
@@ -67,6 +110,9 @@ def _why(context: SuiteContext, result: CheckResult, partition: str) -> str:
         f"comes after it is not made for this partition, nor is a report; what was made before is kept. "
         f"To go on all the same, set {place}.blocking to false{'' if result.setting is None else f', or {result.setting}'}."
     )
+
+
+_EVERY: tuple[Check[Any], ...] = (*ANSWER_CHECKS, *JUDGE_CHECKS, *SCORE_CHECKS)
 
 
 class _Unopened:
