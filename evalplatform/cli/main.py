@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from evalplatform import __version__
-from evalplatform.cli import arms, assets, judge, labels, ledger, project, serve, sync
+from evalplatform.cli import arms, assets, doctor, judge, labels, ledger, project, serve, sync
 from evalplatform.kernel.errors import EvalplatformError, StorageUnavailableError
 from evalplatform.project.deployment import variable_of
 
@@ -53,6 +53,7 @@ app.add_typer(labels.app, name="labels")
 app.add_typer(ledger.app, name="ledger")
 project.add_commands(app)
 serve.add_commands(app)
+doctor.add_commands(app)
 sync.add_commands(app)
 
 

@@ -1,6 +1,9 @@
 """Small rules about text that more than one room needs."""
 
+import re
+
 ELLIPSIS = "…"
+_QUERY_PASSWORD = re.compile(r"([?&](?:password|sslpassword|key|token)=)[^&]*", re.IGNORECASE)
 
 
 def clip(text: str, limit_chars: int) -> str:
@@ -11,3 +14,15 @@ def clip(text: str, limit_chars: int) -> str:
 def plural(count: int, noun: str) -> str:
     """Return `1 question`, `2 questions`, `1,000 questions`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def masked_url(url: str) -> str:
+    """Return a URL with `***` in place of a password, also of one that stands in the query."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return url
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    name, colon, _ = user.partition(":")
+    shown = f"{name}{colon and ':***'}{at}{host}{slash}{path}"
+    return f"{scheme}://" + _QUERY_PASSWORD.sub(r"\1***", shown)

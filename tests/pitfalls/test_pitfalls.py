@@ -110,7 +110,10 @@ SHOWN_BY: dict[str, list[str]] = {
     "G02": ["tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for"],
     "G03": ["tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for"],
     "G04": ["tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for"],
-    "G07": [f"{HERE}::test_a_cancelled_run_does_not_keep_its_pool_slot"],
+    "G07": [
+        f"{HERE}::test_a_cancelled_run_does_not_keep_its_pool_slot",
+        "tests/system/test_pools.py::test_a_cancelled_run_does_not_keep_its_pool_slot",
+    ],
     "G12": [
         "tests/adapters/stores/test_open_store.py::test_an_endpoint_of_its_own_gets_no_checksum_trailers_unless_asked_for",
         "tests/adapters/stores/test_open_store.py::test_a_store_that_changes_bodies_is_caught_before_any_data",

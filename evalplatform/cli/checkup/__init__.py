@@ -1,0 +1,1 @@
+"""What `evalplatform doctor` looks at, one file a subject."""

@@ -1,0 +1,87 @@
+"""The doctor's look at Dagster: its instance, and the partitions that it knows. Dagster is imported inside: it costs two seconds."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalplatform.cli.checkup.findings import Finding, Patient, ok, problem, warning
+from evalplatform.kernel.text import plural
+from evalplatform.project.deployment import variable_of
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+CHECK = "dagster"
+POSTGRES_SCHEME = "postgresql+psycopg2"
+
+
+def look_at_dagster(patient: Patient) -> Sequence[Finding]:
+    """Open the instance of DAGSTER_HOME, else the project's own, and look at its settings and at the partitions that it knows."""
+    home = Path(patient.environ.get("DAGSTER_HOME") or patient.opened.project.state_folder / "dagster")
+    if not home.is_dir():
+        return [ok(CHECK, f"{home} is not made yet: `evalplatform dev` makes it.")]
+    if not (home / "dagster.yaml").is_file():
+        return [problem(CHECK, f"{home} has no dagster.yaml.", fix="Copy the one of infra/ that fits; without it slots and runs get lost.")]
+    import dagster as dg
+
+    with dg.DagsterInstance.from_config(os.fspath(home)) as instance:
+        scheme = _scheme(instance)
+        if scheme is not None:
+            return [scheme]
+        instance.get_runs(limit=1)
+        storage = type(instance.run_storage).__name__.removesuffix("RunStorage")
+        return [
+            ok(CHECK, f"{home} opens; runs and events are in {storage}."),
+            *_settings(instance, patient),
+            *_partitions(instance, patient),
+        ]
+
+
+def _scheme(instance: "dg.DagsterInstance") -> Finding | None:
+    url = getattr(instance.event_log_storage, "postgres_url", None)
+    if url is None or str(url).startswith(f"{POSTGRES_SCHEME}://"):
+        return None
+    fix = f"Set `scheme: {POSTGRES_SCHEME}` under storage.postgres.postgres_db in dagster.yaml."
+    return problem(CHECK, f"its Postgres is opened as {str(url).partition('://')[0]}, with which no event can be written.", fix=fix)
+
+
+def _settings(instance: "dg.DagsterInstance", patient: Patient) -> list[Finding]:
+    monitoring: Mapping[str, Any] = instance.get_settings("run_monitoring") or {}
+    found = []
+    if not monitoring.get("enabled"):
+        found.append(warning(CHECK, "nobody notices when a run's process dies.", fix="Set run_monitoring.enabled: true in dagster.yaml."))
+    elif not monitoring.get("free_slots_after_run_end_seconds"):
+        fix = "Set run_monitoring.free_slots_after_run_end_seconds in dagster.yaml."
+        found.append(warning(CHECK, "a cancelled run keeps its pool's slot for ever.", fix=fix))
+    if instance.telemetry_enabled:
+        found.append(warning(CHECK, "telemetry is sent to Dagster's makers.", fix="Set telemetry.enabled: false in dagster.yaml."))
+    found += _pools(instance, patient.opened.project.deployment.runs_per_endpoint)
+    return found or [ok(CHECK, "runs are monitored, slots freed, pools limited; no telemetry.")]
+
+
+def _pools(instance: "dg.DagsterInstance", runs_per_endpoint: int) -> list[Finding]:
+    limit = instance.global_op_concurrency_default_limit
+    if limit == runs_per_endpoint:
+        return []
+    variable = variable_of("runs_per_endpoint")
+    fix = f"Make concurrency.pools.default_limit in dagster.yaml and {variable} the same number."
+    if limit is None or limit > runs_per_endpoint:
+        allowed = "any number of runs" if limit is None else plural(limit, "run")
+        found = (
+            f"{allowed} may ask an endpoint at once, each of them with 1/{runs_per_endpoint} of its limits: together more than it bears."
+        )
+        return [warning(CHECK, found, fix=fix)]
+    return [warning(CHECK, f"{plural(limit, 'run')} at a time use 1/{runs_per_endpoint} of an endpoint's limits each.", fix=fix)]
+
+
+def _partitions(instance: "dg.DagsterInstance", patient: Patient) -> list[Finding]:
+    from assets.partitions import pending_changes
+
+    changes = pending_changes(instance, patient.opened.project)
+    added = sum(len(change.added) for change in changes)
+    retired = sum(len(change.retired) for change in changes)
+    if not added and not retired:
+        return [ok("partitions", "Dagster has a partition for every cell and judge of the project file, and no other.")]
+    found = f"{plural(added, 'partition')} of the project file missing in Dagster, {retired} there that the file no longer asks for."
+    return [warning("partitions", found, fix="Run `evalplatform sync`, or let the daemon's sensor do it.")]
