@@ -1,5 +1,7 @@
-"""The project's Dagster home: its settings, its instance. Dagster is imported inside functions: it costs two seconds, and most commands need
-none of it."""
+"""The project's Dagster home: its settings, its instance.
+
+Dagster is imported inside functions: it costs two seconds, and most commands need none of it.
+"""
 
 import os
 from pathlib import Path

@@ -28,7 +28,7 @@ def test_a_taken_port_is_named_before_anything_starts(starter: StarterProject, c
         port = taken.getsockname()[1]
         assert exit_code(["dev", "--project", os.fspath(starter.folder), "--port", str(port)]) == 2
     assert f"port {port} of 127.0.0.1 is taken; name another one" in capsys.readouterr().err
-    assert not (starter.folder / ".evalplatform").exists()
+    assert not (starter.folder / ".evalplatform" / "dagster").exists()
 
 
 def test_a_foreign_address_is_refused(starter: StarterProject, capsys: pytest.CaptureFixture[str]) -> None:
