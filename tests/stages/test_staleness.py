@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from evalplatform.cli.starter import write_starter
 from evalplatform.kernel.digests import text_digest
 from evalplatform.project.load import PROJECT_FILE_NAME, load_project
-from evalplatform.stages import arm_answers, arm_summary, arms_report, corpus, judged_scores, question_set, verdicts
+from evalplatform.stages import arm_answers, arm_summary, arms_report, corpus, judged_scores, question_set, score_moves, verdicts
 from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.pipeline import run_cell
 from evalplatform.stages.score_stages import SCORE_STAGES
@@ -86,6 +86,7 @@ EDITS: dict[str, Callable[[Edited], None]] = {
     "code version of `judged_scores`": lambda edited: edited.code(judged_scores),
     "code version of `verdicts`": lambda edited: edited.code(verdicts),
     "code version of `arm_summary`": lambda edited: edited.code(arm_summary),
+    "code version of `score_moves`": lambda edited: edited.code(score_moves),
     "code version of `arms_report`": lambda edited: edited.code(arms_report),
     "a cell's model or sampling": lambda edited: edited.project(cells__reader__sampling__max_tokens=77),
     "a judge's model or sampling": lambda edited: edited.project(judges__strict__model="judge-small"),
