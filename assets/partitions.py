@@ -1,16 +1,21 @@
 """Partitions of a suite's assets: its cells, and its cells under its judges; and the way back from a key to what it stands for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
 
+from assets.pools import limit_pools
+from assets.unfinished import unfinished_work
 from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.project.key_register import KeyOwner
 from evalplatform.project.load import Project
+from evalplatform.project.partition_keys import KeyChanges, key_changes
 from evalplatform.stages.context import SuiteContext
+from evalplatform.wiring import OpenedProject
 
-CELL = "cell"
-JUDGE = "judge"
+CELL: KeyOwner = "cell"
+JUDGE: KeyOwner = "judge"
 
 
 @dataclass(frozen=True)
@@ -24,31 +29,55 @@ class SuitePartitions:
 
 def suite_partitions(suite_id: str) -> SuitePartitions:
     """Return a suite's partitions. They are dynamic: a cell added to the project file needs no reload, only the sensor's next tick."""
-    cells = dg.DynamicPartitionsDefinition(name=f"{suite_id}.cells")
-    judges = dg.DynamicPartitionsDefinition(name=f"{suite_id}.judges")
+    cells = dg.DynamicPartitionsDefinition(name=partitions_name(suite_id, CELL))
+    judges = dg.DynamicPartitionsDefinition(name=partitions_name(suite_id, JUDGE))
     return SuitePartitions(cells=cells, judges=judges, scores=dg.MultiPartitionsDefinition({CELL: cells, JUDGE: judges}))
 
 
-def missing_keys(instance: dg.DagsterInstance, project: Project) -> dict[str, list[str]]:
-    """Return the keys that the project file asks for and the instance does not know, by the name of their dynamic partitions."""
-    declared: dict[str, list[str]] = {}
-    for suite_id in project.settings.suites:
-        partitions = suite_partitions(suite_id)
-        declared[partitions.cells.name or ""] = [cell.key for cell in project.cells_of(suite_id)]
-        declared[partitions.judges.name or ""] = [judge.key for judge in project.judges_of(suite_id)]
-    missing = {}
-    for name, keys in declared.items():
-        known = set(instance.get_dynamic_partitions(name))
-        missing[name] = [key for key in keys if key not in known]
-    return {name: keys for name, keys in missing.items() if keys}
+def partitions_name(suite_id: str, owner: KeyOwner) -> str:
+    """Return the name of a suite's dynamic partitions: its cells or its judges."""
+    return f"{suite_id}.{owner}s"
 
 
-def register_partitions(instance: dg.DagsterInstance, project: Project) -> int:
-    """Add the keys that the instance does not know yet, and return how many there were."""
-    missing = missing_keys(instance, project)
-    for name, keys in missing.items():
-        instance.add_dynamic_partitions(name, keys)
-    return sum(len(keys) for keys in missing.values())
+def pending_changes(instance: dg.DagsterInstance, project: Project) -> list[KeyChanges]:
+    """Return what brings the instance's partitions in line with the project file; nothing is changed.
+
+    A key that an unfinished run may be about is not retired yet: Dagster fails a run whose partition is gone before our code can say why.
+    """
+    changes = key_changes(project, lambda suite_id, owner: instance.get_dynamic_partitions(partitions_name(suite_id, owner)))
+    retiring = {change.suite_id for change in changes if change.retired}
+    under_way = {suite_id: unfinished_work(instance, suite_id) for suite_id in retiring}
+    return [change.keeping(under_way[change.suite_id].names) if change.retired else change for change in changes]
+
+
+def claim_added(project: Project, changes: Iterable[KeyChanges]) -> None:
+    """Claim the keys that are to be added.
+
+    Raises:
+        InputError: a key stands for something else already.
+        StorageError: the register cannot be read or written.
+    """
+    added = [owner for change in changes for owner in change.added]
+    if added:
+        with OpenedProject(project) as opened:
+            opened.key_register.claim_all(added, first_seen=opened.clock.now())
+
+
+def register_partitions(instance: dg.DagsterInstance, project: Project) -> list[KeyChanges]:
+    """Add the keys that the project file asks for and retire those that it no longer does, and return what was changed.
+
+    What retired keys made stays: the artifacts, and Dagster's events, which show again once a key is added again. Raises as `claim_added`.
+    """
+    limit_pools(instance, project)
+    changes = pending_changes(instance, project)
+    claim_added(project, changes)
+    for change in changes:
+        name = partitions_name(change.suite_id, change.owner)
+        if change.added:
+            instance.add_dynamic_partitions(name, [owner.key for owner in change.added])
+        for key in change.retired:
+            instance.delete_dynamic_partition(name, key)
+    return changes
 
 
 def cell_of_key(suite: SuiteContext, key: str) -> Cell:

@@ -19,6 +19,8 @@ from dagster._core.definitions.data_version import (
 )
 from dagster._core.definitions.partitions.utils import get_tags_from_multi_partition_key
 
+from evalplatform.artifacts.records import ArtifactManifest
+
 UpstreamPartitions = Mapping[dg.AssetKey, str | None]
 """Upstream assets, each with the partition that is read, or None where it has none."""
 
@@ -52,3 +54,26 @@ def recorded_partition(
         **get_tags_from_multi_partition_key(key),
     }
     return dg.AssetMaterialization(asset_key=made.asset_key, partition=key, metadata=made.metadata, tags=tags)
+
+
+def reported_tags(
+    instance: dg.DagsterInstance, manifest: ArtifactManifest, key: str | None, *, upstream: Mapping[dg.AssetKey, tuple[str | None, str]]
+) -> dict[str, str]:
+    """Return the tags of a materialization that is reported from its manifest, as a run would have written them when it was made.
+
+    `upstream` are the assets it was made from, each with partition key and data version. Dagster compares partitions by when they were
+    recorded: an upstream that has another version by now is pointed at from before it was recorded, so that it counts as newer.
+    """
+    tags = {
+        DATA_VERSION_TAG: manifest.data_version,
+        DATA_VERSION_IS_USER_PROVIDED_TAG: "true",
+        CODE_VERSION_TAG: manifest.code_version,
+        **(get_tags_from_multi_partition_key(key) if isinstance(key, dg.MultiPartitionKey) else {}),
+    }
+    for asset, (partition, version) in upstream.items():
+        current = input_tags(instance, {asset: partition})
+        version_tag, pointer_tag = get_input_data_version_tag(asset), get_input_event_pointer_tag(asset)
+        tags[version_tag], pointer = version, current[pointer_tag]
+        is_current = pointer == NULL_EVENT_POINTER or current[version_tag] == version
+        tags[pointer_tag] = pointer if is_current else str(int(pointer) - 1)
+    return tags

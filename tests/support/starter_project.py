@@ -12,6 +12,7 @@ from assets.partitions import register_partitions
 from evalplatform.cli.starter import write_starter
 from evalplatform.definitions import build_definitions
 from evalplatform.project.load import PROJECT_FILE_NAME, Project, load_project
+from evalplatform.project.partition_keys import KeyChanges
 from evalplatform.wiring import OpenedProject
 
 SOURCES = ("question_set", "corpus")
@@ -53,8 +54,8 @@ class StarterProject:
     def score_key(self) -> dg.MultiPartitionKey:
         return dg.MultiPartitionKey({"cell": self.cell_key, "judge": self.project.judges_of("kettle")[0].key})
 
-    def register(self) -> None:
-        register_partitions(self.instance, self.project)
+    def register(self) -> list[KeyChanges]:
+        return register_partitions(self.instance, self.project)
 
     def edit(self, changes: Mapping[str, Any]) -> None:
         """Set values of the project file by dotted path."""

@@ -1,0 +1,151 @@
+"""Bringing the project's Dagster instance in line with the project file and the object store. Dagster is imported inside functions."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import AwareDatetime, Field
+
+from evalplatform.kernel.values import Value
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.project.key_register import KeyOwner, KeyRegister
+from evalplatform.project.load import Project
+from evalplatform.project.partition_keys import OWNERS, KeyChanges, asked_for
+from evalplatform.wiring import OpenedProject
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+
+class SyncedKey(Value):
+    """A partition key with what it stands for; `id` and `labels` are empty where nobody ever registered that."""
+
+    owner: KeyOwner
+    key: str
+    id: str | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
+
+
+class SyncedSuite(Value):
+    """What was changed for a suite. `in_use` keys are retired once the runs that name them have ended; `reported` are artifact paths."""
+
+    suite: str
+    added: tuple[SyncedKey, ...] = ()
+    retired: tuple[SyncedKey, ...] = ()
+    in_use: tuple[SyncedKey, ...] = ()
+    reported: tuple[str, ...] = ()
+
+
+class CodeLocation(Value):
+    """What the code location was seen to have loaded, from what its partitions sensor last wrote down.
+
+    `looked_at` is None where no sensor of the project has looked yet; then nothing is known, and both lists are empty.
+    """
+
+    looked_at: AwareDatetime | None = None
+    missing_suites: tuple[str, ...] = ()
+    extra_suites: tuple[str, ...] = ()
+
+    @property
+    def needs_reload(self) -> bool | None:
+        """Whether it has to be loaded again; None where it is not known."""
+        return None if self.looked_at is None else bool(self.missing_suites or self.extra_suites)
+
+
+class SyncReport(Value):
+    """What `evalplatform sync` did, or would do in a dry run."""
+
+    dry_run: bool
+    suites: tuple[SyncedSuite, ...]
+    code_location: CodeLocation
+
+
+def sync_project(project: Project, home: Path, *, dry_run: bool) -> SyncReport:
+    """Add and retire partitions, and report to Dagster what the store holds and it does not know; in a dry run only say what would be done.
+
+    Raises:
+        InputError: a key stands for something else already.
+        StorageError: the store cannot be read or written.
+    """
+    import dagster as dg
+
+    from assets.partitions import pending_changes, register_partitions
+
+    with dg.DagsterInstance.from_config(str(home)) as instance, OpenedProject(project) as opened:
+        if dry_run:
+            changes = pending_changes(instance, project)
+        else:
+            opened.key_register.claim_all(_owners(project), first_seen=opened.clock.now())  # also of keys that are older than the register
+            changes = register_partitions(instance, project)
+        return SyncReport(
+            dry_run=dry_run,
+            suites=tuple(_suite(suite_id, changes, opened, instance, dry_run=dry_run) for suite_id in project.settings.suites),
+            code_location=seen_code_location(instance, project),
+        )
+
+
+def seen_code_location(instance: "dg.DagsterInstance", project: Project) -> CodeLocation:
+    """Return which suites the project's code location had at its sensor's last look, against those of the project file."""
+    from dagster._core.definitions.run_request import InstigatorType  # there is no public way to a sensor's state from outside
+
+    from sensors.partitions import SENSOR_NAME, LookCursor
+
+    looks = []
+    for state in instance.all_instigator_state(instigator_type=InstigatorType.SENSOR):
+        data = state.instigator_data
+        cursor = LookCursor.read(getattr(data, "cursor", None))
+        ticked_at = getattr(data, "last_tick_timestamp", None)
+        if state.instigator_name == SENSOR_NAME and cursor.project == project.settings.project and ticked_at is not None:
+            looks.append((ticked_at, cursor.suites))
+    if not looks:
+        return CodeLocation()
+    ticked_at, loaded = max(looks)
+    return CodeLocation(
+        looked_at=datetime.fromtimestamp(ticked_at, tz=UTC),
+        missing_suites=tuple(suite for suite in project.settings.suites if suite not in loaded),
+        extra_suites=tuple(suite for suite in loaded if suite not in project.settings.suites),
+    )
+
+
+def _owners(project: Project) -> list[Cell | JudgeCell]:
+    """Return every cell and judge that is a partition of a suite, each once."""
+    every: dict[tuple[KeyOwner, str], Cell | JudgeCell] = {}
+    for suite_id in project.settings.suites:
+        for owner in OWNERS:
+            every |= {(owner, asked.key): asked for asked in asked_for(project, suite_id, owner)}
+    return list(every.values())
+
+
+def _suite(
+    suite_id: str, changes: Iterable[KeyChanges], opened: OpenedProject, instance: "dg.DagsterInstance", *, dry_run: bool
+) -> SyncedSuite:
+    own = [change for change in changes if change.suite_id == suite_id]
+    register = opened.key_register
+    return SyncedSuite(
+        suite=suite_id,
+        added=tuple(
+            SyncedKey(owner=change.owner, key=added.key, id=added.id, labels=added.labels) for change in own for added in change.added
+        ),
+        retired=tuple(_registered(register, change.owner, key) for change in own for key in change.retired),
+        in_use=tuple(_registered(register, change.owner, key) for change in own for key in change.in_use),
+        reported=tuple(_report_stored(suite_id, opened, instance, dry_run=dry_run)),
+    )
+
+
+def _registered(register: KeyRegister, owner: KeyOwner, key: str) -> SyncedKey:
+    meaning = register.find(owner, key)
+    if meaning is None:
+        return SyncedKey(owner=owner, key=key)
+    return SyncedKey(owner=owner, key=key, id=meaning.id, labels=meaning.labels)
+
+
+def _report_stored(suite_id: str, opened: OpenedProject, instance: "dg.DagsterInstance", *, dry_run: bool) -> list[str]:
+    from assets.reconcile import report_materialization, unknown_materializations
+
+    suite = opened.suite_context(suite_id)
+    found = list(unknown_materializations(instance, suite))
+    if not dry_run:
+        for shown, manifest in found:
+            report_materialization(instance, suite, shown, manifest)
+    return [manifest.artifact.path for _, manifest in found]
