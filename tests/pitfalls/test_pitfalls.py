@@ -44,7 +44,10 @@ SHOWN_BY: dict[str, list[str]] = {
         "tests/stages/test_pipeline.py::test_stored_rows_give_the_summary_that_rows_in_memory_give",
         "tests/stages/test_tables.py::test_nan_never_gets_into_a_record_so_it_cannot_come_back_as_something_else",
     ],
-    "J08": ["tests/comparisons/test_arm_summary.py::test_a_question_is_scored_by_the_draws_that_its_judge_could_score"],
+    "J08": [
+        "tests/judging/test_panel.py::test_a_vote_that_fails_is_counted_with_its_reason_and_the_others_decide",
+        "tests/comparisons/test_arm_summary.py::test_a_question_is_scored_by_the_draws_that_its_judge_could_score",
+    ],
     "J09": [
         "tests/comparisons/test_arm_summary.py::test_failed_judge_calls_are_counted_beside_the_mean_and_lower_the_coverage",
         "tests/comparisons/test_arm_summary.py::test_deltas_are_taken_on_the_questions_that_both_arms_scored",
@@ -103,7 +106,15 @@ SHOWN_BY: dict[str, list[str]] = {
         "tests/calls/test_desk.py::test_repeated_draws_are_different_calls_with_different_seeds",
     ],
     "M08": ["tests/contracts/test_ledgers.py::test_what_a_run_paid_adds_up_over_resumptions"],
-    "R02": ["tests/stages/test_pipeline.py::test_a_new_judge_asks_no_answer_again"],
+    "R02": [
+        "tests/stages/test_new_judge.py::test_a_new_judge_scores_stored_answers_while_the_answering_server_is_down",
+        "tests/stages/test_new_judge.py::test_a_judging_that_asked_for_answers_would_show_in_facts_and_report",
+        "tests/stages/test_pipeline.py::test_a_new_judge_asks_no_answer_again",
+    ],
+    "R03": [
+        "tests/stages/test_verdicts.py::test_another_threshold_gives_verdicts_beside_the_first_by_pure_computation",
+        "tests/stages/test_verdicts.py::test_a_threshold_is_moved_while_every_endpoint_is_down",
+    ],
     # Statistics.
     "X01": ["tests/stats/test_paired.py::test_paired_data_is_compared_in_pairs"],
     # Keys and object stores.
@@ -125,7 +136,6 @@ LATER = {
     "T03": "JUnit files are written with the first gates",
     "S01": "skill selection measures no arm yet: the kind skill-catalog is not there",
     "S03": "query sets of other tools are read with skill selection",
-    "R03": "thresholds come with the first gates",
     "X03": "run sets and the sentinel are not there yet",
     "X04": "gates are not there yet",
     "X05": "readiness is not there yet",
