@@ -19,9 +19,9 @@ from evalplatform.reports.arms_view import ResultRow
 from evalplatform.reports.markdown import markdown_table, markdown_text
 from evalplatform.reports.verdicts import verdict_section
 from evalplatform.reports.words import MISSING
-from evalplatform.stages import arm_answers, arms_report, judged_scores, question_set, verdicts
+from evalplatform.stages import arm_answers, arms_report, judged_scores, question_set, score_moves, verdicts
 from evalplatform.stages.context import StageResult, SuiteContext
-from evalplatform.stages.facts import answer_facts, report_facts, score_facts, verdict_facts
+from evalplatform.stages.facts import answer_facts, report_facts, score_facts, score_move_facts, verdict_facts
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 SHOWN_APART = frozenset({"calls", "result", "verdicts", "checks", "findings", "truncated_message", "rows"})
@@ -67,6 +67,13 @@ def _what_came_out(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str,
         return {"dagster/row_count": manifest.facts["questions"]}
     if asset not in TABLES:
         return {}
+    if asset == score_moves.ASSET:
+        moves = score_move_facts(manifest)
+        return {
+            "result": dg.MetadataValue.md(_points(moves.findings)),
+            "preview": dg.MetadataValue.md(TABLES[asset].preview(suite, manifest)),
+            "dagster/partition_row_count": moves.rows,
+        }
     passes = {"result": dg.MetadataValue.md(_pass_rates(manifest))} if asset == verdicts.ASSET else {}
     return {
         **passes,

@@ -11,8 +11,9 @@ from evalplatform.artifacts.parquet import parquet_rows
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.reports.markdown import markdown_text
 from evalplatform.reports.visible import one_line
-from evalplatform.stages import arm_answers, judged_scores, verdicts
+from evalplatform.stages import arm_answers, judged_scores, score_moves, verdicts
 from evalplatform.stages.context import SuiteContext
+from evalplatform.stages.move_table import MOVES
 from evalplatform.stages.tables import ANSWERS, SCORES, Table
 
 # The UI shows Markdown of up to about a thousand characters in place, and what is longer behind a link.
@@ -70,6 +71,21 @@ VERDICT_COLUMNS = {
     "reason": "Why there is no verdict.",
 }
 
+MOVE_COLUMNS = {
+    "question_id": "The question's id in the question set.",
+    "arm": "The arm's name.",
+    "draw": "0 for the first sample of a request, 1 for the second.",
+    "state": "separable, not_separable (answer and judge both changed, and no third score is stored), unscored on a side, only_now or "
+    "only_before.",
+    "points_before": "0 to 100, by the judge before of the answer before; null where there are none.",
+    "points_now": "0 to 100, by the judge now of the answer now; null where there are none.",
+    "bridge": "Which third score told judge and answers apart, where one was needed.",
+    "bridge_points": "The points of that score.",
+    "judge_move_points": "What the judge moved: the same answer, judged in another way.",
+    "answers_move_points": "What the answer moved: another answer, judged in the same way.",
+    "reason": "What is missing where a side is unscored.",
+}
+
 
 @dataclass(frozen=True)
 class ShownTable:
@@ -112,6 +128,12 @@ TABLES = {
     judged_scores.ASSET: ShownTable(judged_scores.SCORES_FILE, SCORES, SCORE_COLUMNS, ("question_id", "arm", "points", "reason")),
     verdicts.ASSET: ShownTable(
         verdicts.VERDICTS_FILE, verdicts.VERDICTS, VERDICT_COLUMNS, ("question_id", "arm", "verdict", "points", "reason")
+    ),
+    score_moves.ASSET: ShownTable(
+        score_moves.MOVES_FILE,
+        MOVES,
+        MOVE_COLUMNS,
+        ("question_id", "arm", "state", "points_before", "points_now", "judge_move_points", "answers_move_points"),
     ),
 }
 

@@ -145,6 +145,11 @@ def score_facts(manifest: ArtifactManifest) -> ScoreFacts:
     return ScoreFacts.model_validate(manifest.facts)
 
 
+def score_move_facts(manifest: ArtifactManifest) -> ScoreMoveFacts:
+    """Return the facts of a `score_moves` version."""
+    return ScoreMoveFacts.model_validate(manifest.facts)
+
+
 def verdict_facts(manifest: ArtifactManifest) -> VerdictFacts:
     """Return the facts of a `verdicts` version."""
     return VerdictFacts.model_validate(manifest.facts)
