@@ -14,7 +14,7 @@ def test_the_two_jobs_take_a_cell_from_questions_to_report(tmp_path: Path) -> No
     judge = starter.definitions.resolve_job_def("kettle__judge_cells")
     judged = judge.execute_in_process(partition_key=starter.score_key, instance=starter.instance, run_config=QUIET)
     made = materializations(judged)
-    assert set(made) == {"judged_scores", "arm_summary", "arms_report"}
+    assert set(made) == {"judged_scores", "arm_summary", "score_moves", "arms_report"}
     assert value_of(made["arms_report"], "complete") is True
 
 
