@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from evalplatform.artifacts.catalog import ArtifactCatalog
 from evalplatform.artifacts.records import ArtifactId, ArtifactManifest
 from evalplatform.reports.bundle import BundledArtifact, bundle_zip
+from evalplatform.stages import score_moves, verdicts
 
 # What is told of the same scores beside the report; each goes in where it is there.
-COMPANIONS = ("score_moves", "verdicts")
+COMPANIONS = (score_moves.ASSET, verdicts.ASSET)
 READABLE_ENDINGS = ("csv", "html", "json", "md")
 
 
@@ -53,5 +54,7 @@ def _companion(catalog: ArtifactCatalog, report: ArtifactManifest, artifact: Art
 
 
 def _agrees(manifest: ArtifactManifest, report: ArtifactManifest) -> bool:
-    read = {upstream.artifact: upstream.data_version for upstream in report.lineage}
-    return all(read.get(upstream.artifact, upstream.data_version) == upstream.data_version for upstream in manifest.lineage)
+    """Say whether an artifact was made from the scores that the report tells of, whatever else (such as earlier scores) it read."""
+    read_by_both = {upstream.artifact for upstream in manifest.lineage} & {upstream.artifact for upstream in report.lineage}
+    of_report = {upstream for upstream in report.lineage if upstream.artifact in read_by_both}
+    return bool(read_by_both) and of_report <= set(manifest.lineage)

@@ -12,8 +12,10 @@ import pytest
 
 from evalplatform.adapters.stores.memory import MemoryStore
 from evalplatform.artifacts.catalog import ArtifactCatalog
+from evalplatform.artifacts.download_paths import REPORT_ASSET
 from evalplatform.artifacts.records import ArtifactId, ArtifactManifest, UpstreamVersion
 from evalplatform.reports.bundle import bundle_digest
+from evalplatform.stages import arms_report
 from evalplatform.stages.reports_bundle import bundled_manifests, reports_bundle
 
 PARTITION = "reader-1/facts-2"
@@ -27,13 +29,15 @@ class Stored:
         self.catalog = ArtifactCatalog(MemoryStore())
         self.report = self.write("arms_report", REPORT, version="r1", read={"judged_scores": "s1"})
 
-    def write(self, asset: str, files: dict[str, bytes], *, version: str, read: dict[str, str]) -> ArtifactManifest:
+    def write(
+        self, asset: str, files: dict[str, bytes], *, version: str, read: dict[str, str], more: tuple[UpstreamVersion, ...] = ()
+    ) -> ArtifactManifest:
         return self.catalog.write(
             _artifact(asset),
             data_version=version,
             code_version="1",
             created_at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
-            lineage=tuple(UpstreamVersion(artifact=_artifact(name), data_version=of) for name, of in read.items()),
+            lineage=tuple(UpstreamVersion(artifact=_artifact(name), data_version=of) for name, of in read.items()) + more,
             files=files,
         )
 
@@ -104,6 +108,17 @@ def test_what_was_made_from_other_scores_stays_out_but_an_earlier_version_that_f
     stored.write("verdicts", {"verdicts.md": b"of ours"}, version="v1", read={"judged_scores": "s1"})
     stored.write("verdicts", {"verdicts.md": b"of later ones"}, version="v2", read={"judged_scores": "s2"})
     assert _opened(stored.bundle()).read("verdicts.md") == b"of ours"
+
+
+def test_moves_from_earlier_scores_to_the_reports_go_with_it(stored: Stored) -> None:
+    earlier = UpstreamVersion(artifact=_artifact("judged_scores"), data_version="s0")
+    moves = stored.write("score_moves", {"score_moves.md": b"moved"}, version="m1", read={"judged_scores": "s1"}, more=(earlier,))
+    assert len(moves.lineage) == 2
+    assert "score_moves.md" in stored.names()
+
+
+def test_the_address_of_a_bundle_names_the_asset_of_the_report() -> None:
+    assert REPORT_ASSET == arms_report.ASSET
 
 
 def test_a_name_that_is_taken_goes_into_a_folder_of_its_asset(stored: Stored) -> None:
