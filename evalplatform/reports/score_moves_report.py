@@ -160,7 +160,7 @@ def _rest_section(summary: MoveSummary) -> Section | None:
     return Section(
         key="untold",
         title="What cannot be told",
-        intro="These scores are in none of the means.",
+        intro="These scores are in no mean of what moved an arm.",
         table=Table(
             columns=(ARM, Column(label="Reason", numeric=False), Column(label="Scores")),
             rows=tuple(tuple(Cell(text=text) for text in row) for row in rows),
