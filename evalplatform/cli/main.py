@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from evalplatform import __version__
-from evalplatform.cli import arms, assets, doctor, judge, labels, ledger, project, serve, sync
+from evalplatform.cli import arms, assets, backfill, doctor, judge, labels, ledger, project, serve, sync
 from evalplatform.kernel.errors import EvalplatformError, StorageUnavailableError
 from evalplatform.project.deployment import variable_of
 
@@ -55,6 +55,7 @@ project.add_commands(app)
 serve.add_commands(app)
 doctor.add_commands(app)
 sync.add_commands(app)
+backfill.add_commands(app)
 
 
 def exit_code(arguments: Sequence[str]) -> int:

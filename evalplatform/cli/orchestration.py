@@ -4,6 +4,7 @@ Dagster is imported inside functions: it costs two seconds, and most commands ne
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,12 @@ def prepare_dagster_home(project: Project) -> Path:
     except OSError as error:
         raise StorageUnavailableError(f"the folder {home} cannot be written: {error.strerror or error}.") from error
     return home
+
+
+def dagster_home(project: Project, *, environ: Mapping[str, str]) -> Path:
+    """Return the Dagster home that DAGSTER_HOME names, as a deployment does, else the project's own, made where it is missing."""
+    named = environ.get("DAGSTER_HOME")
+    return Path(named) if named else prepare_dagster_home(project)
 
 
 def register_project(project: Project, home: Path) -> None:

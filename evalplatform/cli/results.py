@@ -1,6 +1,6 @@
 """Results as lines of text: the table of arms, and what calls were made."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from evalplatform.calls.counts import CallCounts
 from evalplatform.kernel.text import plural
@@ -8,7 +8,7 @@ from evalplatform.reports import words
 from evalplatform.reports.arms_view import ResultRow
 from evalplatform.reports.visible import one_line
 from evalplatform.stages.pipeline import CellRun
-from evalplatform.stages.plan import SuitePlan
+from evalplatform.stages.plan import PlannedCalls, SuitePlan
 
 COLUMNS = (
     ("arm", "Arm"),
@@ -68,13 +68,23 @@ def plan_lines(plan: SuitePlan) -> Iterator[str]:
     for warning in plan.warnings:
         yield f"  warning: {one_line(warning)}"
     for title, stage in (("answers", plan.answers), ("scores", plan.judgements)):
-        for planned in stage:
-            left = planned.calls - planned.finished
-            price = "unknown price" if planned.price_usd is None else f"${planned.price_usd:,.4f}"
-            yield (
-                f"  {title} {planned.who}: {plural(planned.calls, 'call')}, {planned.finished:,} finished, {left:,} to ask; "
-                f"about {planned.prompt_tokens:,} prompt and at most {planned.completion_tokens_most:,} completion tokens, {price}"
-            )
-            if planned.unprepared:
-                yield f"    warning: retrieval failed for {plural(planned.unprepared, 'prompt')}"
-    yield "  total: unknown price" if plan.price_usd is None else f"  total: ${plan.price_usd:,.4f}"
+        yield from planned_lines(title, stage)
+    yield f"  total: {price_words(plan.price_usd)}"
+
+
+def planned_lines(title: str, stage: Iterable[PlannedCalls]) -> Iterator[str]:
+    """Yield a line for each cell, or each cell under a judge, with the calls that it would make, tokens and price."""
+    for planned in stage:
+        left = planned.calls - planned.finished
+        yield (
+            f"  {title} {planned.who}: {plural(planned.calls, 'call')}, {planned.finished:,} finished, {left:,} to ask; "
+            f"about {planned.prompt_tokens:,} prompt and at most {planned.completion_tokens_most:,} completion tokens, "
+            f"{price_words(planned.price_usd)}"
+        )
+        if planned.unprepared:
+            yield f"    warning: retrieval failed for {plural(planned.unprepared, 'prompt')}"
+
+
+def price_words(price_usd: float | None) -> str:
+    """Return a price as text; one that is not known is said to be unknown."""
+    return "unknown price" if price_usd is None else f"${price_usd:,.4f}"

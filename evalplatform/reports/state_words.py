@@ -1,0 +1,37 @@
+"""How the state of a partition is worded: why it is to be made."""
+
+import re
+from collections.abc import Iterable
+
+# What an arm's digest is of, by the last part of its name; the rest of the name says which arm.
+TREATMENT_WORDS = {
+    "documents": "documents",
+    "retrieval": "retrieval settings",
+    "skill_block": "skill",
+    "skill_files": "skill",
+    "profile_prompt": "profile",
+}
+
+
+def why(state: str, because: Iterable[str]) -> str:
+    """Return why a partition is not fresh: its state, with the inputs that changed or the assets that it waits for."""
+    named = ", ".join(dict.fromkeys(input_words(name) for name in because))
+    if not named:
+        return state
+    return f"{state} by {named}" if state == "stale" else f"{state}, as is {named}"
+
+
+def input_words(name: str) -> str:
+    """Return the name of an input as a reader knows it.
+
+    Example:
+        >>> input_words("treatment:docs+skill:use-kettle/1:docs:documents")
+        'documents of docs+skill:use-kettle'
+    """
+    if name.startswith("treatment:"):
+        arm, _, digest = name.removeprefix("treatment:").rpartition("/")
+        last = digest.rpartition(":")[2]
+        return f"{TREATMENT_WORDS.get(last, last)} of {arm}"
+    if re.fullmatch(r"arm\[\d+\]", name):
+        return "list of arms"
+    return name.replace("_", " ") if name in {"question_set", "answer_prompt", "code_version", "judge_seed", "baseline_arm"} else name
