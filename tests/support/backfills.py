@@ -27,12 +27,12 @@ def materialize_sources(project: Project, instance: dg.DagsterInstance) -> None:
     )
 
 
-def request_backfill(project: Project, instance: dg.DagsterInstance, asset: dg.AssetKey, keys: Collection[str]) -> str:
-    """Ask for partitions of an asset, and return the backfill's id; the daemon takes it up."""
+def request_backfill(project: Project, instance: dg.DagsterInstance, assets: Collection[dg.AssetKey], keys: Collection[str]) -> str:
+    """Ask for the same partitions of each asset, and return the backfill's id; the daemon takes it up."""
     backfill = PartitionBackfill.from_asset_graph_subset(
         backfill_id=make_new_backfill_id(),
         asset_graph_subset=AssetGraphSubset.from_asset_partition_set(
-            {AssetKeyPartitionKey(asset, key) for key in keys}, build_definitions(project).resolve_asset_graph()
+            {AssetKeyPartitionKey(asset, key) for asset in assets for key in keys}, build_definitions(project).resolve_asset_graph()
         ),
         dynamic_partitions_store=instance,
         backfill_timestamp=time.time(),

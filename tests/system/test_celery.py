@@ -75,7 +75,7 @@ def test_a_backfill_completes_though_a_worker_is_killed_and_nothing_finished_is_
     with deployment.instance() as instance:
         register_partitions(instance, on_celery.project)
         materialize_sources(on_celery.project, instance)
-        backfill_id = request_backfill(on_celery.project, instance, ANSWERS, [cell.key for cell in cells])
+        backfill_id = request_backfill(on_celery.project, instance, [ANSWERS], [cell.key for cell in cells])
         commands = {name: _worker(name) for name in WORKERS} | {"daemon": ("dagster._daemon", "run", "-w", "workspace.yaml")}
         with all_running(deployment, commands) as processes:
             wait_for(lambda: on_celery.stub.most_in_flight > 0, seconds=120, what="a worker asks", deployment=deployment)
@@ -97,6 +97,7 @@ def test_a_backfill_completes_though_a_worker_is_killed_and_nothing_finished_is_
     seen = calls_seen(on_celery.stub)
     assert len(committed_calls(on_celery.folder)) == CELLS * ANSWERS_OF_A_CELL
     assert all(seen[call] == 1 for call in finished)
+    assert len({row.run_id for row in ledger_rows(on_celery.folder)}) == CELLS  # a retry goes on with the first run's spend cap
     assert 0 < sum(count - 1 for count in seen.values()) <= CALLS_IN_FLIGHT
 
 

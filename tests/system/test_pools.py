@@ -44,7 +44,7 @@ def test_a_cancelled_run_does_not_keep_its_pool_slot(project: Project, stub: Mod
     with deployment.instance() as instance:
         register_partitions(instance, project)
         materialize_sources(project, instance)
-        request_backfill(project, instance, ANSWERS, [cell.key for cell in project.cells_of("kettle")])
+        request_backfill(project, instance, [ANSWERS], [cell.key for cell in project.cells_of("kettle")])
         with deployment.running("daemon", "dagster._daemon", "run", "-w", "workspace.yaml"):
             wait_for(lambda: stub.in_flight > 0, seconds=120, what="the first run asks", deployment=deployment)
             wait_for(lambda: len(_runs(instance, "QUEUED")) == 1, seconds=60, what="the second run waits", deployment=deployment)
