@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from evalplatform.comparisons.score_moves import ScoreMove
+from evalplatform.comparisons.score_moves import Bridge, ScoreMove
 from evalplatform.kernel.values import Value
 from evalplatform.stats.mean import estimate_mean, plain_mean
 
@@ -41,7 +41,7 @@ class ArmMoves(Value):
     separable: int
     judge: MeanMove
     answers: MeanMove
-    bridges: dict[str, int] = Field(default_factory=dict)
+    bridges: dict[Bridge, int] = Field(default_factory=dict)
     not_separable: int
     unscored: dict[str, int] = Field(default_factory=dict)
     only_now: int

@@ -11,7 +11,7 @@ from evalplatform.kernel.text import plural
 from evalplatform.questions.records import QuestionSet
 from evalplatform.reports import arms_notices, arms_panel, arms_questions, arms_retrieval, arms_sections, words
 from evalplatform.reports.arms_rows import RunRows
-from evalplatform.reports.arms_view import ArmsReport, DeltaPlotRow, Finding, ScorePlotRow
+from evalplatform.reports.arms_view import ArmsReport, DeltaPlotRow, Finding, ScorePlotRow, Section
 from evalplatform.reports.run_facts import RunFacts
 from evalplatform.reports.verdicts import verdict_section
 
@@ -51,9 +51,7 @@ def build_arms_report(
     views = arms_questions.question_views(all_questions, evidence)
     sections = (
         None if verdicts is None else verdict_section(verdicts),
-        arms_sections.significance_section(summary),
-        arms_sections.interaction_section(summary),
-        arms_retrieval.retrieval_section(summary),
+        *_statistics(summary),
         arms_panel.panel_section(panel_spreads(scores, arms=summary.arms)),
         arms_sections.cost_section(summary, rows),
         # Where nobody judged, every answer is unscored, and the notice says so; a list of all of them would tell nothing more.
@@ -77,6 +75,14 @@ def build_arms_report(
         questions_sentence=arms_questions.shown_sentence(
             len(all_questions), len(views), f"whose points differ most from {summary.baseline_arm}"
         ),
+    )
+
+
+def _statistics(summary: ArmSummary) -> tuple[Section | None, ...]:
+    return (
+        arms_sections.significance_section(summary),
+        arms_sections.interaction_section(summary),
+        arms_retrieval.retrieval_section(summary),
     )
 
 
