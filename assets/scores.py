@@ -23,7 +23,7 @@ from evalplatform.project.schema import SuiteSettings
 from evalplatform.stages import arm_answers
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.score_stages import ScoreStage, begun, suite_stages
-from resources.project import OpenSuite, ProjectResource, failure_of
+from resources.project import OpenSuite, ProjectResource, failure_of, id_of_spending
 
 # Measured, see docs/dagster.md: a run costs some seconds of start, and a tick of the daemon half a minute.
 PARTITIONS_PER_RUN = 25
@@ -59,7 +59,7 @@ def score_assets(suite_id: str, partitions: SuitePartitions, settings: SuiteSett
         stages = [stage for stage in declared if asset_key(suite_id, stage.asset) in wanted]
         with project.opened_partitions(suite_id, context) as open_suite:
             if len(keys) == 1:
-                yield from _recorded_one(context, open_suite(context.run.run_id), keys[0], stages)
+                yield from _recorded_one(context, open_suite(id_of_spending(context.run)), keys[0], stages)
             else:
                 yield from _Batch(context, suite_id, stages, open_suite).recorded(keys)
 
@@ -111,7 +111,7 @@ class _Batch:
         for number, key in enumerate(keys, start=1):
             self.context.log.info(f"partition {number} of {len(keys)}: {key}")
             try:
-                yield from self._partition(key, run_id=f"{self.context.run.run_id}.{number}")
+                yield from self._partition(key, run_id=f"{id_of_spending(self.context.run)}.{number}")
             except Exception as error:
                 self.context.log.error(f"partition {key}: {error}", exc_info=not isinstance(error, dg.Failure | EvalplatformError))
                 self.failures[key] = failure_of(error)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
+from dagster._core.storage.tags import RETRY_NUMBER_TAG
 
 from evalplatform.calls.progress import OnProgress, Progress
 from evalplatform.kernel.errors import EvalplatformError, InputError, ProjectFileError
@@ -38,9 +39,9 @@ class ProjectResource(dg.ConfigurableResource[None]):
 
     @contextmanager
     def opened(self, suite_id: str, context: dg.AssetExecutionContext) -> Iterator[SuiteContext]:
-        """Open a suite for the body. Calls are grouped under the Dagster run's id. Raises as `opened_partitions` does."""
+        """Open a suite for the body. Calls are grouped as `id_of_spending` says. Raises as `opened_partitions` does."""
         with self.opened_partitions(suite_id, context) as open_suite:
-            yield open_suite(context.run.run_id)
+            yield open_suite(id_of_spending(context.run))
 
     @contextmanager
     def opened_partitions(self, suite_id: str, context: dg.AssetExecutionContext) -> Iterator[OpenSuite]:
@@ -66,6 +67,15 @@ class ProjectResource(dg.ConfigurableResource[None]):
                 context.log.info(progress_words(progress))
 
         return log
+
+
+def id_of_spending(run: dg.DagsterRun) -> str:
+    """Return the id that a run's calls, and so its spend cap, are counted under.
+
+    That is the run's own, also where a person executes a run again. A run that Dagster starts again by itself, since its worker died, goes
+    on with the count of the first: retries do not raise the cap.
+    """
+    return run.root_run_id or run.run_id if RETRY_NUMBER_TAG in run.tags else run.run_id
 
 
 def failure_of(error: Exception) -> dg.Failure:
