@@ -145,6 +145,27 @@ def test_arms_v1_names_the_panel_and_its_votes_come_back(tmp_path: Path) -> None
         assert read[row.question_id, row.arm] == panel.with_changes(votes=without_replies)
 
 
+def test_a_panel_of_another_tool_is_read_with_what_it_says(tmp_path: Path) -> None:
+    votes = [{"role": "pedant", "model": "m", "aggregate": 40, "error": None}, {"role": "fan", "aggregate": None, "error": "timeout"}]
+    panel = {"n_judges": 2, "n_valid": 1, "std_aggregate": 0.0, "agreement_score": 1.0, "disagreement_flag": False, "votes": votes}
+    answer = {"question_id": 0, "question_text": "How?", "arms": {"baseline": {"answer": "So."}}}
+    evaluation = {"question_id": 0, "scores": {"baseline": {"aggregate": 40, "correctness": 40, "panel": panel}}}
+    path = tmp_path / "run.json"
+    path.write_text(
+        json.dumps(
+            {"arms": ["baseline"], "answers": [answer], "evaluations": [evaluation], "judge_model": "panel[a]:m", "judge_provider": "p"}
+        )
+    )
+    (row,) = read_arms_v1(path).scores
+    assert row.judgement.dimensions == {"correctness": 40.0}
+    assert row.judgement.panel is not None
+    assert [(vote.role, vote.points, vote.reason) for vote in row.judgement.panel.votes] == [
+        ("pedant", 40.0, None),
+        ("fan", None, "timeout"),
+    ]
+    assert row.judgement.notes == {}
+
+
 def test_the_report_says_when_answers_were_stored_and_that_judging_asked_for_none() -> None:
     stored = datetime(2026, 3, 14, 8, 0, tzinfo=UTC)
     text = arms_markdown(report(facts(answers_stored_at=stored, judging_answer_calls=0)))

@@ -1,5 +1,6 @@
 """A new judge, or an edited one, on stored answers: nothing is answered again, and earlier scores stay and say which they are."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from evalplatform.stages import arms_report, judged_scores
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.facts import report_facts, score_facts
 from evalplatform.stages.pipeline import CellRun, run_cell
+from evalplatform.stages.plan import plan_suite
 from evalplatform.stages.score_stages import stages_of
 from evalplatform.wiring import OpenedProject
 from tests.support.model_stub import ModelStub, running_stub
@@ -145,3 +147,12 @@ def test_an_edited_rubric_leaves_the_scores_before_it_with_their_own_prompt_dige
             text = report_text(file, report, name)
             assert own in text
             assert other not in text
+
+
+def test_a_plan_counts_every_vote_of_a_panel_and_asks_none(tmp_path: Path, judging: ModelStub) -> None:
+    file = project_at(tmp_path, answering_url=judging.url, judging_url=judging.url, questions=2)
+    edited(file, (J1, f"{J1}\n  {J2}"), ("judges: [facts]", "judges: [facts, j2]"))
+    with suite(file) as context:
+        one_voice, panel = asyncio.run(plan_suite(context)).judgements
+    assert panel.calls == 3 * one_voice.calls > 0
+    assert judging.requests == 0
