@@ -62,7 +62,9 @@ def _settings(instance: "dg.DagsterInstance", patient: Patient) -> list[Finding]
 
 def _pools(instance: "dg.DagsterInstance", runs_per_endpoint: int) -> list[Finding]:
     limit = instance.global_op_concurrency_default_limit
-    if limit == runs_per_endpoint:
+    queue = instance.get_concurrency_config().run_queue_config
+    few_runs_at_all = queue is not None and 0 <= queue.max_concurrent_runs <= runs_per_endpoint
+    if limit == runs_per_endpoint or (limit is None and few_runs_at_all):
         return []
     variable = variable_of("runs_per_endpoint")
     fix = f"Make concurrency.pools.default_limit in dagster.yaml and {variable} the same number."

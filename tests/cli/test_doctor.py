@@ -228,6 +228,13 @@ def test_settings_of_dagster_that_lose_something_are_warned_of(project: Path, se
     assert any(found in finding.found for finding in warned)
 
 
+def test_pools_need_no_limit_where_one_run_goes_at_a_time_at_all(project: Path):
+    home = project / ".evalplatform" / "dagster"
+    home.mkdir(parents=True)
+    (home / "dagster.yaml").write_text("concurrency: {runs: {max_concurrent_runs: 1}}")
+    assert not any("an endpoint" in finding.found for finding in looked_at(project, "dagster"))
+
+
 def test_a_dagster_home_without_settings_is_a_problem(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
     (finding,) = looked_at(project, "dagster")
