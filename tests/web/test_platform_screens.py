@@ -122,12 +122,12 @@ def test_the_link_of_a_report_leads_to_the_page_and_its_files(page: Page, server
     report.set_default_timeout(UI_MILLISECONDS)
     report.get_by_role("heading", name=re.compile("kettle: 4 arms against baseline")).wait_for()
     assert report.locator(".plot svg:visible").count() == 2
+    _picture(report, screens / "served-report.png")
     for name in ("arms.json", "scores.csv"):
         with report.expect_download() as saved:
             report.locator(f'a[href="{name}"]').click()
         assert saved.value.suggested_filename == name
         assert Path(saved.value.path()).stat().st_size > 1000
-    _picture(report, screens / "report.png")
     report.close()
 
 
