@@ -100,15 +100,15 @@ def _known_keys(instance: dg.DagsterInstance, shown: ShownPartition) -> set[str 
 
 
 def _upstream_keys(manifest: ArtifactManifest, reads: tuple[str, ...]) -> Mapping[dg.AssetKey, tuple[str | None, str]]:
-    """Return what the artifact was made from: assets, each with the partition key in Dagster and the data version that was read."""
+    """Return what the artifact was made from: assets, each with the partition key in Dagster and the data version that was read.
+
+    Of an asset that it read more than once, such as the scores of an earlier judge, Dagster knows the partition of its own keys alone.
+    """
+    own = manifest.artifact.partition.split("/")
     upstream: dict[dg.AssetKey, tuple[str | None, str]] = {}
     for read in manifest.lineage:
-        if read.artifact.asset not in reads:
-            continue
-        keys = read.artifact.partition.split("/")
-        if read.artifact.partition == UNPARTITIONED:
-            key = None
-        else:
-            key = keys[0] if len(keys) == 1 else str(dg.MultiPartitionKey({CELL: keys[0], JUDGE: keys[1]}))
-        upstream[asset_key(read.artifact.suite, read.artifact.asset)] = (key, read.data_version)
+        keys = [] if read.artifact.partition == UNPARTITIONED else read.artifact.partition.split("/")
+        if read.artifact.asset in reads and keys[:2] == own[: len(keys[:2])]:
+            key = None if not keys else keys[0] if len(keys) == 1 else str(dg.MultiPartitionKey({CELL: keys[0], JUDGE: keys[1]}))
+            upstream.setdefault(asset_key(read.artifact.suite, read.artifact.asset), (key, read.data_version))
     return upstream
