@@ -71,7 +71,7 @@ def summarise_arms(
         raise UnknownNameError("baseline arm", baseline_arm, arms, field="baseline_arm")
     _check_labels(clusters, question_ids)
     by_arm = question_scores(scores, arms=arms, question_ids=question_ids, draws=draws)
-    points = {arm: table.points for arm, table in by_arm.items()}
+    points, judged = {arm: table.points for arm, table in by_arm.items()}, any(table.judged for table in by_arm.values())
     effect_of = _effect_function(seed, clusters)
     combined = combined_arms(arms, baseline_arm=baseline_arm, specs=specs or {})
     deltas = _deltas(points, arms=arms, baseline_arm=baseline_arm, correction=correction, effect_of=effect_of)
@@ -85,9 +85,7 @@ def summarise_arms(
         interactions=interactions(points, combined=combined, baseline_arm=baseline_arm, correction=correction, effect_of=effect_of),
         costs=arm_costs(arms, answers=answers, timings=timings),
         retrieval=arm_retrievals(arms, answers=answers, required=required_documents or {}, clusters=clusters.labels if clusters else None),
-        coverage_rate=paired_coverage_rate(points, baseline_arm=baseline_arm, questions=len(question_ids))
-        if any(table.judged for table in by_arm.values())
-        else None,
+        coverage_rate=paired_coverage_rate(points, baseline_arm=baseline_arm, questions=len(question_ids)) if judged else None,
         cluster_field=None if clusters is None else clusters.field,
     )
 

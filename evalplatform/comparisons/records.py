@@ -14,19 +14,29 @@ class PlacedPoints(Protocol):
     """The points of one answer, or None with a reason, and which question, arm and draw they belong to: all that a mean needs."""
 
     @property
-    def question_id(self) -> str: ...  # noqa: D102 - the class says it
+    def question_id(self) -> str:
+        """The question."""
+        ...
 
     @property
-    def arm(self) -> str: ...  # noqa: D102
+    def arm(self) -> str:
+        """The arm."""
+        ...
 
     @property
-    def draw(self) -> int: ...  # noqa: D102
+    def draw(self) -> int:
+        """The index of the repeated sample."""
+        ...
 
     @property
-    def points(self) -> float | None: ...  # noqa: D102
+    def points(self) -> float | None:
+        """0 to 100, or None."""
+        ...
 
     @property
-    def reason(self) -> str | None: ...  # noqa: D102
+    def reason(self) -> str | None:
+        """Why there are no points."""
+        ...
 
 
 class ScorePoints(NamedTuple):
