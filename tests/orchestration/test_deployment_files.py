@@ -35,6 +35,12 @@ def test_every_variable_of_ours_is_one_that_the_settings_hold(path: Path) -> Non
     assert unknown_variables(named) == {}
 
 
+@pytest.mark.parametrize(("settings", "own"), [("celery", {"run_launcher"}), ("kubernetes", {"run_launcher", "compute_logs"})])
+def test_settings_of_a_launcher_are_those_of_production_but_for_what_the_launcher_needs(settings: str, own: set[str]) -> None:
+    production, launched = (read(INFRA / name / "dagster.yaml") for name in ("production", settings))
+    assert {name for name in {*production, *launched} if production.get(name) != launched.get(name)} == own
+
+
 def test_the_compose_file_is_one_by_the_specification() -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", INFRA / "docker-compose.yaml"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
-from ruamel.yaml import YAML
 
-from tests.support.deployment import ROOT, deployed
+from tests.support.deployment import deployed
 from tests.support.servers import PostgresServer
 from tests.support.starter_project import StarterProject
 
@@ -48,12 +47,3 @@ def test_without_the_scheme_dagster_would_record_nothing(tmp_path: Path, monkeyp
 @dg.asset
 def _nothing() -> None:
     """An asset of no content."""
-
-
-@pytest.mark.parametrize("launched", ["celery/dagster.yaml", "kubernetes/dagster.yaml"])
-def test_the_settings_differ_from_those_of_production_in_the_launcher_alone(launched: str) -> None:
-    read = YAML(typ="safe").load
-    production = read((ROOT / "infra" / "production" / "dagster.yaml").read_text())
-    other = read((ROOT / "infra" / launched).read_text())
-    assert {name: value for name, value in other.items() if name != "run_launcher"} == production
-    assert "run_launcher" not in production
