@@ -34,8 +34,8 @@ def run_dev(project: Project, *, host: str, port: int, web_port: int, environ: M
     register_project(project, home)
     web_address = shown_address(host, web_port)
     environment = {
-        variable_of("web_url"): web_address,
         **environ,
+        variable_of("web_url"): environ.get(variable_of("web_url")) or web_address,
         "DAGSTER_HOME": os.fspath(home),
         PROJECT_VARIABLE: os.fspath(project.file or project.root),
         "PYTHONWARNINGS": ",".join(filter(None, (environ.get("PYTHONWARNINGS"), SUPERSEDED_COMMAND))),

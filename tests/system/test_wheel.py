@@ -92,6 +92,8 @@ def test_the_wheel_holds_all_that_runs_and_nothing_that_a_run_left_behind(instal
         "evalplatform/templates/starter/skills/use-kettle/SKILL.md",
         "evalplatform/reports/templates/arms_report.html.j2",
         "evalplatform/reports/templates/report.css",
+        "evalplatform/web/templates/home.html.j2",
+        "evalplatform/web/static/platform.css",
         "evalplatform/adapters/tables/migrations/script.py.mako",
         *_shipped("evalplatform/adapters/tables/migrations/versions", "*.py", at="evalplatform/adapters/tables/migrations/versions"),
         *_shipped("docs", "*.md", at="evalplatform/docs"),
