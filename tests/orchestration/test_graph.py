@@ -46,6 +46,7 @@ def test_every_described_and_previewed_column_exists(name: str) -> None:
 
 def _graph_lines(definitions: dg.Definitions) -> Iterator[str]:
     specs = (spec for asset in definitions.assets or [] for spec in asset.specs)
+    checks = [check for asset in definitions.assets or [] for check in asset.check_specs]
     for spec in sorted(specs, key=lambda spec: spec.key):
         yield spec.key.to_user_string()
         yield f"  group {spec.group_name}, owners {', '.join(spec.owners)}, kinds {', '.join(sorted(spec.kinds))}"
@@ -54,6 +55,8 @@ def _graph_lines(definitions: dg.Definitions) -> Iterator[str]:
         yield f"  tags {', '.join(f'{name}={value}' for name, value in sorted(spec.tags.items()) if not name.startswith('dagster/'))}"
         if (schema := spec.metadata.get("dagster/column_schema")) is not None:
             yield f"  columns {', '.join(column.name for column in schema.columns)}"
+        if names := sorted(check.name + " (blocks)" * check.blocking for check in checks if check.asset_key == spec.key):
+            yield f"  checks {', '.join(names)}"
         yield f"  {(spec.description or '').splitlines()[0]}"
     for job in sorted(definitions.resolve_all_job_defs(), key=lambda job: job.name):
         if not job.name.startswith("__"):

@@ -49,18 +49,23 @@ def _constant_scores(evidence: ScoreEvidence, settings: SuiteChecks) -> Finding:
     told = {arm: table.points for arm, table in evidence.scores.items() if len(table.points) >= MIN_PAIRS_FOR_TEST}
     if not told:
         return not_told(f"No arm has {MIN_PAIRS_FOR_TEST} scored questions, the fewest that equal points say something of.")
-    distinct = {arm: len(set(points.values())) for arm, points in told.items()}
     limit = settings.constant_scores.least_distinct_points
-    flat = [arm for arm, number in distinct.items() if number < limit]
     every = {point for points in told.values() for point in points.values()}
+    # An arm that got everything right (or wrong) is flat because the scale ends there, where the same judge tells other answers apart.
+    distinct = {arm: len(set(points.values())) for arm, points in told.items() if len(every) == 1 or not _at_an_end(points)}
+    flat = [arm for arm, number in distinct.items() if number < limit]
     return Finding(
         passed=not flat,
         sentence=_flat_sentence(flat, told, every) if flat else "The judge told the answers of every arm apart.",
-        value=min(distinct.values()),
+        value=min(distinct.values(), default=len(every)),
         unit="different points in the flattest arm",
         limit=limit,
         examples=tuple(flat[:EXAMPLES_SHOWN]),
     )
+
+
+def _at_an_end(points: Mapping[str, float]) -> bool:
+    return set(points.values()) in ({0.0}, {100.0})
 
 
 def _flat_sentence(flat: list[str], told: Mapping[str, Mapping[str, float]], every: set[float]) -> str:
@@ -90,7 +95,8 @@ SCORE_CHECKS: tuple[Check[ScoreEvidence], ...] = (
         name="constant_scores",
         asset=judged_scores.ASSET,
         severity="warn",
-        description="Did the judge tell answers apart? An arm whose points are all equal shows no difference, whatever there is.",
+        description="Did the judge tell answers apart? Points that are all equal show no difference, whatever there is. An arm that has 0 or "
+        "100 throughout is not counted where other points differ.",
         find=_constant_scores,
         setting="least_distinct_points",
     ),
