@@ -1,8 +1,8 @@
 """What a stage's result looks like in Dagster: data version, result, counts, cost, digests, a preview, where the files are.
 
-A reader finds the same few names on every asset: a report's links, `result` or `preview`, counts with `failures` and `complete`, then
-`calls_*` and `paid_usd` of this materialization, where it is (`download`, `stored_at`, `files`), and last what is long, with
-`input_digests`.
+A reader finds the same few names on every asset: a report's links, `result` or `preview`, whose it is (`cell`, `judge`), counts with
+`failures` and `complete`, then `calls_*` and `paid_usd` of this materialization, where it is (`download`, `stored_at`, `files`), and last
+what is long, with `input_digests`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,9 @@ import dagster as dg
 from assets.declared import asset_key
 from assets.links import report_links, where_it_is
 from assets.tables import TABLES, markdown_rows
-from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.artifacts.records import UNPARTITIONED, ArtifactManifest
 from evalplatform.calls.counts import CallCounts
+from evalplatform.project.partition_keys import OWNERS, asked_for
 from evalplatform.reports.arms_view import ResultRow
 from evalplatform.reports.markdown import markdown_table, markdown_text
 from evalplatform.reports.verdicts import verdict_section
@@ -24,7 +25,7 @@ from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.facts import answer_facts, report_facts, score_facts, score_move_facts, verdict_facts
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
-SHOWN_APART = frozenset({"calls", "result", "verdicts", "checks", "findings", "truncated_message", "rows"})
+SHOWN_APART = frozenset({"calls", "cell", "judge", "result", "verdicts", "checks", "findings", "truncated_message", "rows"})
 
 
 def materialized(suite: SuiteContext, result: StageResult) -> dg.MaterializeResult[None]:
@@ -39,6 +40,7 @@ def materialized(suite: SuiteContext, result: StageResult) -> dg.MaterializeResu
     metadata = {
         **report_links(suite, manifest),
         **_what_came_out(suite, manifest),
+        **_of_whom(suite, manifest),
         **numbers,
         **_calls(result),
         "unchanged": result.unchanged,
@@ -54,6 +56,18 @@ def materialized(suite: SuiteContext, result: StageResult) -> dg.MaterializeResu
         data_version=dg.DataVersion(manifest.data_version),
         metadata=metadata,
     )
+
+
+def _of_whom(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:
+    """Return what the partition's keys stand for: `cell` and `judge`, each with id, model, provider and what else a reader knows it by."""
+    if manifest.artifact.partition == UNPARTITIONED:
+        return {}
+    shown: dict[str, Any] = {}
+    for owner, key in zip(OWNERS, manifest.artifact.partition.split("/"), strict=False):
+        for asked in asked_for(suite.project, suite.suite_id, owner):
+            if asked.key == key:
+                shown[owner] = f"{asked.id}: {', '.join(f'{name} {value}' for name, value in asked.labels.items())}"
+    return shown
 
 
 def _what_came_out(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:

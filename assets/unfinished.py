@@ -44,7 +44,7 @@ def unfinished_work(instance: dg.DagsterInstance, suite_id: str) -> UnfinishedWo
     return UnfinishedWork(
         partitions=frozenset(run.tags[PARTITION_TAG] for run in runs if PARTITION_TAG in run.tags),
         batches=any(_is_in_suite(backfill_keys(backfill), suite_id) for backfill in backfills)
-        or any(tag in run.tags for run in runs for tag in RANGE_TAGS),
+        or any(run.partitions_subset is not None or any(tag in run.tags for tag in RANGE_TAGS) for run in runs),
     )
 
 

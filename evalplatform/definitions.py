@@ -10,6 +10,7 @@ from evalplatform.kernel.text import plural
 from evalplatform.project.load import PROJECT_FILE_NAME, Project
 from resources import project_resources
 from resources.project import project_of_code_location
+from sensors.new_judges import new_judges_sensor
 from sensors.partitions import partitions_sensor
 
 
@@ -31,7 +32,10 @@ def build_definitions(project: Project) -> dg.Definitions:
         for suite_id, settings in project.settings.suites.items()
     )
     shared = dg.Definitions(
-        sensors=[partitions_sensor(file, suites=tuple(project.settings.suites))],
+        sensors=[
+            partitions_sensor(file, suites=tuple(project.settings.suites)),
+            *(new_judges_sensor(file, suite_id) for suite_id in project.settings.suites),
+        ],
         resources=project_resources(file),
         executor=dg.in_process_executor,  # a step is one stage; model calls are concurrent inside it
     )

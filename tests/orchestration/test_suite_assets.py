@@ -59,7 +59,8 @@ def test_answers_say_what_they_cost_and_how_they_ended(made: dict[str, dg.AssetM
     # Five arms are asked eight questions each; where the documents hold nothing for one, docs asks what baseline asks, and shares its call.
     assert value_of(answers, "calls_paid") + value_of(answers, "calls_shared") == 40
     assert value_of(answers, "states") == {"answered": 40}
-    assert value_of(answers, "cell")["model"] == "extractive"
+    assert value_of(answers, "cell") == "reader: model extractive, provider offline, endpoint here, harness arms-runner"
+    assert value_of(made["arms_report"], "judge").startswith("facts: kind overlap, model overlap, provider offline, endpoint here, prompt")
     assert value_of(answers, "input_digests")["answer_prompt"].startswith("sha256:")
 
 
@@ -73,7 +74,7 @@ def test_the_report_shows_its_result_table_in_place(made: dict[str, dg.AssetMate
     report = made["arms_report"]
     assert isinstance(report.metadata["result"], dg.MarkdownMetadataValue)
     lines = value_of(report, "result").splitlines()
-    assert lines[0] == "| Arm | Points [95% CI] | Delta [95% CI] | Verdict | p adj. | Scored | Cost (USD) |"
+    assert lines[0] == "| Arm | Points [95% CI] | Delta [95% CI] | Verdict | p adj. | Scored |"
     assert [line.split(" | ")[0] for line in lines[2:]] == [
         "| baseline",
         "| docs",
