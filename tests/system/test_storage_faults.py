@@ -4,6 +4,7 @@ Between boto3 and a real SeaweedFS stands a proxy that does what networks and se
 """
 
 import json
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +30,12 @@ pytestmark = pytest.mark.system
 KEY = {"STUB_KEY": "key-of-no-value"}
 ARTIFACT = ArtifactId(suite="kettle", asset="arm_answers", partition="cell")
 OLD, NEW = b"old answers", b"new answers"
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process give an outage up at once; runs of the command line wait for its end as they do."""
+    monkeypatch.setattr(s3, "RESTART_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -111,6 +118,19 @@ def test_a_fault_that_lasts_is_said_and_the_same_work_goes_on_after_it(proxy: Fa
     proxy.faults.clear()
     written(store, NEW, "0002")
     assert current_content(store) == NEW
+
+
+def test_an_outage_of_some_seconds_is_waited_for(proxy: FaultProxy, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(s3, "RESTART_SECONDS", 60.0)
+    store = open_store(url)
+    written(store, OLD, "0001")
+    proxy.down = True
+    back = threading.Timer(5, lambda: setattr(proxy, "down", False))
+    back.start()
+    written(store, NEW, "0002")
+    assert current_content(store) == NEW
+    assert proxy.count("GET") + proxy.count("PUT") > s3.ATTEMPTS + 10
+    back.join()
 
 
 def test_a_server_that_never_answers_is_given_up_on(proxy: FaultProxy, url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,15 +8,14 @@ from typing import cast
 from sqlalchemy import Engine
 
 from evalplatform.adapters.ledger.group_commit import GroupCommit
-from evalplatform.adapters.ledger.outage import Outage
 from evalplatform.adapters.ledger.selections import call_groups, page_of_rows, remove_calls
 from evalplatform.adapters.ledger.statements import KeyTuple, find_calls, key_tuple, read_spend, record_calls
+from evalplatform.adapters.outage import RESTART_SECONDS, Outage
 from evalplatform.adapters.tables.engine import read_transaction, write_transaction
 from evalplatform.kernel.errors import StorageError, StorageUnavailableError
 from evalplatform.ports.ledger import EVERY_CALL, CallGroup, CallKey, CallSelection, LedgerRow, Spend
 
 PAGE_ROWS = 200
-RESTART_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +50,7 @@ class SqlLedger:
         self._engine = engine
         self._project = project
         self._outage = Outage(RESTART_SECONDS if engine.dialect.name == "postgresql" else 0.0)
+        self._outage.answered()  # its schema has been looked at
         self._group: GroupCommit[_Operation] = GroupCommit(self._run_batch, name=f"ledger-{project}")
 
     async def find(self, key: CallKey) -> LedgerRow | None:
@@ -135,7 +135,7 @@ class SqlLedger:
                 if not self._outage.waited():
                     raise
             else:
-                self._outage.over()
+                self._outage.answered()
                 return results
 
     def _in_one_transaction(self, operations: Sequence[_Operation]) -> list[object]:

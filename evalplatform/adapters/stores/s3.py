@@ -1,10 +1,11 @@
 """An object store on Amazon S3, or on anything that speaks its protocol."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from evalplatform.adapters.outage import RESTART_SECONDS, Outage
 from evalplatform.adapters.stores.keys import checked_object_key, checked_prefix
 from evalplatform.adapters.stores.open import store_schemes
 from evalplatform.adapters.stores.s3_url import S3Location, read_s3_url
@@ -28,13 +29,17 @@ _RACING = frozenset({"ConditionalRequestConflict", "409", "OperationAborted"})
 
 
 class S3Store:
-    """The ObjectStore port over one bucket and prefix. One instance serves many threads."""
+    """The ObjectStore port over one bucket and prefix. One instance serves many threads.
+
+    A store that goes away is waited for, `RESTART_SECONDS` from its first failure: what is paid for outlasts its restart.
+    """
 
     def __init__(self, location: S3Location, *, url: str) -> None:
         self._bucket = location.bucket
         self._prefix = location.prefix
         self._url = url
         self._client = _client(location)
+        self._outage = Outage(RESTART_SECONDS)
 
     @property
     def url(self) -> str:
@@ -53,19 +58,11 @@ class S3Store:
         """
         name = self._name(key)
         if not if_absent:
-            with self._failures(key):
-                self._client.put_object(Bucket=self._bucket, Key=name, Body=data)
+            self._asked(key, lambda: self._client.put_object(Bucket=self._bucket, Key=name, Body=data))
             return
         for _ in range(ATTEMPTS):
-            with self._failures(key):
-                try:
-                    self._client.put_object(Bucket=self._bucket, Key=name, Body=data, IfNoneMatch="*")
-                    return
-                except self._client.exceptions.ClientError as error:
-                    if _code(error) in _TAKEN:
-                        raise ObjectExistsError(f"{key} is there already.") from None
-                    if _code(error) not in _RACING:
-                        raise
+            if self._asked(key, lambda: self._put_if_absent(key, name, data)):
+                return
             sleep(CONFLICT_PAUSE_SECONDS)  # S3 answers 409 while another writer of the key is at work: ask again once it is done
         raise StorageUnavailableError(f"{self._url} cannot say whether {key} is taken: other writers are at work on it.")
 
@@ -78,14 +75,12 @@ class S3Store:
             StorageError: it refuses.
         """
         name = self._name(key)
-        with self._failures(key):
-            return self._again_if_cut(lambda: self._client.get_object(Bucket=self._bucket, Key=name)["Body"].read())
+        return self._asked(key, lambda: self._again_if_cut(lambda: self._client.get_object(Bucket=self._bucket, Key=name)["Body"].read()))
 
     def exists(self, key: str) -> bool:
         """Say whether an object has that key."""
         try:
-            with self._failures(key):
-                self._client.head_object(Bucket=self._bucket, Key=self._name(key))
+            self._asked(key, lambda: self._client.head_object(Bucket=self._bucket, Key=self._name(key)))
         except ObjectNotFoundError:
             return False
         return True
@@ -95,16 +90,12 @@ class S3Store:
 
         Amazon sorts by key; SeaweedFS 4.48 sorts folder by folder, which puts `a/x` before `a-b/x`, and directory buckets do not sort.
         """
-        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._prefix + checked_prefix(prefix))
-        with self._failures(prefix):
-            listed = [(found["Key"].removeprefix(self._prefix), found["Size"]) for page in pages for found in page.get("Contents", [])]
-        for key, size_bytes in sorted(listed):
+        for key, size_bytes in sorted(self._asked(prefix, lambda: self._listed(self._prefix + checked_prefix(prefix)))):
             yield ObjectInfo(key=key, size_bytes=size_bytes)
 
     def delete(self, key: str) -> None:
         """Remove an object, if it is there: one request each, since endpoints differ over the checksum that deleting many requires."""
-        with self._failures(key):
-            self._client.delete_object(Bucket=self._bucket, Key=self._name(key))
+        self._asked(key, lambda: self._client.delete_object(Bucket=self._bucket, Key=self._name(key)))
 
     def download_link(self, key: str, *, expires_seconds: int) -> str | None:
         """Return a presigned link that works for a while. It is made here: nothing is asked of the store, the key may not exist."""
@@ -115,6 +106,38 @@ class S3Store:
 
     def _name(self, key: str) -> str:
         return self._prefix + checked_object_key(key)
+
+    def _put_if_absent(self, key: str, name: str, data: bytes) -> bool:
+        """Write an object, or return False where another writer of the key is at work; ObjectExistsError where it is taken."""
+        try:
+            self._client.put_object(Bucket=self._bucket, Key=name, Body=data, IfNoneMatch="*")
+        except self._client.exceptions.ClientError as error:
+            if _code(error) in _TAKEN:
+                raise ObjectExistsError(f"{key} is there already.") from None
+            if _code(error) in _RACING:
+                return False
+            raise
+        return True
+
+    def _listed(self, prefix: str) -> Sequence[tuple[str, int]]:
+        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix)
+        return [(found["Key"].removeprefix(self._prefix), found["Size"]) for page in pages for found in page.get("Contents", [])]
+
+    def _asked(self, key: str, request: Callable[[], T]) -> T:
+        """Return what a request gives. It is made again while a store that has answered before is away for a short time."""
+        while True:
+            try:
+                with self._failures(key):
+                    answer = request()
+            except StorageUnavailableError:
+                if not self._outage.waited():
+                    raise
+            except StorageError:  # a refusal is an answer
+                self._outage.answered()
+                raise
+            else:
+                self._outage.answered()
+                return answer
 
     def _again_if_cut(self, read: Callable[[], T]) -> T:
         """Return what `read` gives, asking again where the body breaks off: botocore's retries end with the headers."""

@@ -1,8 +1,9 @@
-"""How long a database that does not answer is waited for."""
+"""How long a server that went away is waited for."""
 
 from collections.abc import Callable
 from time import monotonic, sleep
 
+RESTART_SECONDS = 20.0
 FIRST_WAIT_SECONDS = 0.1
 LONGEST_WAIT_SECONDS = 2.0
 
@@ -10,8 +11,8 @@ LONGEST_WAIT_SECONDS = 2.0
 class Outage:
     """Waits through a short outage, and only once through a long one.
 
-    The patience is of the outage, not of each attempt: when it has run out, everything fails at its first attempt until the database
-    answers again.
+    The patience is of the outage, not of each attempt: when it has run out, everything fails at its first attempt until the server answers
+    again. A server that has never answered is not waited for at all: its address is more likely wrong. Several threads may share one.
 
     Args:
         patience_seconds: how long an outage is waited for, from its first failure.
@@ -23,20 +24,22 @@ class Outage:
         self._patience_seconds = patience_seconds
         self._clock = clock
         self._pause = pause
+        self._has_answered = False
         self._since: float | None = None
         self._wait_seconds = FIRST_WAIT_SECONDS
 
     def waited(self) -> bool:
-        """Note a failed attempt; wait a little and return True, or return False where the patience has run out."""
+        """Note a failed attempt; wait a little and return True, or return False where waiting is no longer worth it."""
         now = self._clock()
         if self._since is None:
             self._since, self._wait_seconds = now, FIRST_WAIT_SECONDS
-        if now - self._since >= self._patience_seconds:
+        if not self._has_answered or now - self._since >= self._patience_seconds:
             return False
         self._pause(self._wait_seconds)
         self._wait_seconds = min(2 * self._wait_seconds, LONGEST_WAIT_SECONDS)
         return True
 
-    def over(self) -> None:
-        """Note that the database answers."""
+    def answered(self) -> None:
+        """Note that the server answers."""
+        self._has_answered = True
         self._since = None

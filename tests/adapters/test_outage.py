@@ -1,4 +1,4 @@
-from evalplatform.adapters.ledger.outage import LONGEST_WAIT_SECONDS, Outage
+from evalplatform.adapters.outage import LONGEST_WAIT_SECONDS, Outage
 
 
 class Waits:
@@ -8,6 +8,7 @@ class Waits:
         self.seconds = 0.0
         self.pauses: list[float] = []
         self.outage = Outage(patience_seconds, clock=lambda: self.seconds, pause=self.pause)
+        self.outage.answered()
 
     def pause(self, seconds: float) -> None:
         self.pauses.append(seconds)
@@ -28,7 +29,7 @@ def test_once_patience_has_run_out_nobody_waits_until_the_database_has_answered(
     while waits.outage.waited():
         pass
     assert [waits.outage.waited() for _ in range(3)] == [False] * 3
-    waits.outage.over()
+    waits.outage.answered()
     assert waits.outage.waited()
 
 
@@ -36,3 +37,7 @@ def test_without_patience_the_first_failure_is_the_last() -> None:
     waits = Waits(0)
     assert not waits.outage.waited()
     assert waits.pauses == []
+
+
+def test_what_has_never_answered_is_not_waited_for() -> None:
+    assert not Outage(10, pause=lambda seconds: None).waited()
