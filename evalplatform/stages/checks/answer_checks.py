@@ -28,10 +28,10 @@ def _empty_retrieval(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding
         return not_told("No arm retrieved anything, so there is no retrieval to check.")
     limit = settings.empty_retrieval.most_empty_rate
     worst = max(found, key=lambda arm: arm.empty_rate)
+    said = f"{worst.arm}: {words.share_up(worst.empty_rate)} of {plural(worst.rows, 'prompt')} had no retrieved chunk"
     return Finding(
         passed=worst.empty_rate <= limit,
-        sentence=f"{worst.arm}: {words.share_up(worst.empty_rate)} of {plural(worst.rows, 'prompt')} had no retrieved chunk, "
-        "so they asked what an arm without documents asks.",
+        sentence=f"{said}." if worst.empty_rate <= limit else f"{said}, so they asked what an arm without documents asks.",
         value=worst.empty_rate,
         unit="share of the worst arm's rows",
         limit=limit,

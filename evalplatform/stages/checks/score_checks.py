@@ -33,11 +33,11 @@ def _coverage(evidence: ScoreEvidence, settings: SuiteChecks) -> Finding:
     if rate is None:
         rate, where = len(points[evidence.baseline_arm]) / evidence.questions, "in the only arm"
     limit = settings.coverage.least_scored_rate
+    found = f"{words.share(rate)} of {plural(evidence.questions, 'question')} have points {where}"
     unscored = [f"{arm}: {words.tally(table.unscored_reasons)}" for arm, table in evidence.scores.items() if table.unscored_reasons]
     return Finding(
         passed=rate >= limit,
-        sentence=f"{words.share(rate)} of {plural(evidence.questions, 'question')} have points {where}: what is left out may differ from "
-        "what is not.",
+        sentence=f"{found}." if rate >= limit else f"{found}: what is left out may differ from what is not.",
         value=rate,
         unit="share of questions",
         limit=limit,
@@ -95,7 +95,7 @@ SCORE_CHECKS: tuple[Check[ScoreEvidence], ...] = (
         name="constant_scores",
         asset=judged_scores.ASSET,
         severity="warn",
-        description="Did the judge tell answers apart? Points that are all equal show no difference, whatever there is. An arm that has 0 or "
+        description="Did the judge tell answers apart? Points that are all equal show no difference, whatever there is. An arm with 0 or "
         "100 throughout is not counted where other points differ.",
         find=_constant_scores,
         setting="least_distinct_points",
