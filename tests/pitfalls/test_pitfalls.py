@@ -118,13 +118,26 @@ SHOWN_BY: dict[str, list[str]] = {
     # Statistics.
     "X01": ["tests/stats/test_paired.py::test_paired_data_is_compared_in_pairs"],
     # Keys and object stores.
-    "G02": ["tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for"],
-    "G03": ["tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for"],
-    "G04": ["tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for"],
+    "G01": ["tests/orchestration/test_partition_key_pitfalls.py::test_three_dimensions_are_refused_by_dagster_and_two_and_a_prefix_are_enough"],
+    "G02": [
+        "tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for",
+        "tests/orchestration/test_partition_key_pitfalls.py::test_a_bar_in_a_key_makes_its_partitions_vanish_in_dagster",
+        "tests/orchestration/test_partition_key_pitfalls.py::test_a_cell_or_judge_of_such_an_id_is_refused_with_its_line",
+    ],
+    "G03": [
+        "tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for",
+        "tests/orchestration/test_partition_key_pitfalls.py::test_a_cell_or_judge_of_such_an_id_is_refused_with_its_line",
+    ],
+    "G04": [
+        "tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for",
+        "tests/orchestration/test_partition_key_pitfalls.py::test_a_cell_or_judge_of_such_an_id_is_refused_with_its_line",
+        "tests/orchestration/test_partition_key_pitfalls.py::test_a_key_with_dots_is_a_partition_like_any_other",
+    ],
     "G07": [
         f"{HERE}::test_a_cancelled_run_does_not_keep_its_pool_slot",
         "tests/system/test_pools.py::test_a_cancelled_run_does_not_keep_its_pool_slot",
     ],
+    "G09": ["tests/orchestration/test_sync.py::test_lost_events_come_back_from_the_store_with_their_versions"],
     "G12": [
         "tests/adapters/stores/test_open_store.py::test_an_endpoint_of_its_own_gets_no_checksum_trailers_unless_asked_for",
         "tests/adapters/stores/test_open_store.py::test_a_store_that_changes_bodies_is_caught_before_any_data",
@@ -139,9 +152,7 @@ LATER = {
     "X03": "run sets and the sentinel are not there yet",
     "X04": "gates are not there yet",
     "X05": "readiness is not there yet",
-    "G01": "a suite is an asset key prefix, so that two partition dimensions are enough; a third is never declared",
     "G06": "no partition is by time yet: the nights of monitoring will be the first",
-    "G09": "rebuilding Dagster's status from the store comes with operating a deployment",
 }
 
 
