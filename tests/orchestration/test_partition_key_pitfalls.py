@@ -19,7 +19,7 @@ PITFALLS = {pitfall["id"]: pitfall["input"] for pitfall in json.loads(Path("test
 AWKWARD = [*(key for key in PITFALLS["G02"]["dynamic_keys"] if "|" in key), *PITFALLS["G03"]["keys"], *PITFALLS["G04"]["keys"]]
 
 
-def test_three_dimensions_are_refused_by_dagster_and_two_and_a_prefix_are_enough(tmp_path: Path) -> None:
+def test_three_dimensions_are_refused_by_dagster_and_two_with_a_prefix_do(tmp_path: Path) -> None:
     """G01: product, cell and judge. A product's suite is the prefix of its asset keys; a partition is a cell under a judge."""
     with pytest.raises(DagsterInvalidInvocationError, match="only supports multi-partitions definitions with 2"):
         dg.MultiPartitionsDefinition({name: dg.DynamicPartitionsDefinition(name=name) for name in PITFALLS["G01"]["dims"]})

@@ -118,7 +118,7 @@ SHOWN_BY: dict[str, list[str]] = {
     # Statistics.
     "X01": ["tests/stats/test_paired.py::test_paired_data_is_compared_in_pairs"],
     # Keys and object stores.
-    "G01": ["tests/orchestration/test_partition_key_pitfalls.py::test_three_dimensions_are_refused_by_dagster_and_two_and_a_prefix_are_enough"],
+    "G01": ["tests/orchestration/test_partition_key_pitfalls.py::test_three_dimensions_are_refused_by_dagster_and_two_with_a_prefix_do"],
     "G02": [
         "tests/kernel/test_keys.py::test_an_unsafe_key_is_refused_with_what_it_was_for",
         "tests/orchestration/test_partition_key_pitfalls.py::test_a_bar_in_a_key_makes_its_partitions_vanish_in_dagster",
