@@ -4,12 +4,21 @@ import argparse
 import os
 import sys
 
-from benchmarks import help_page, large_artifact, million_scores, run_loop, unchanged_run, whole_process
+from benchmarks import (
+    backfill,
+    help_page,
+    large_artifact,
+    million_scores,
+    registered_partitions,
+    run_loop,
+    unchanged_run,
+    whole_process,
+)
 from benchmarks.figures import Figure, table
 from benchmarks.sizes import FULL, SMALL, Size
 from benchmarks.workload import prepared
 
-BENCHMARKS = (run_loop, whole_process, unchanged_run, help_page, large_artifact, million_scores)
+BENCHMARKS = (run_loop, whole_process, unchanged_run, help_page, large_artifact, million_scores, backfill, registered_partitions)
 
 
 def all_figures(size: Size) -> list[Figure]:

@@ -105,7 +105,7 @@ def write(folder: Path, questions: int, arms: Sequence[str]) -> None:
         cell, judge = context.project.cell("cell"), context.project.judge("judge")
         lineage = (materialize_question_set(context).manifest, materialize_corpus(context).manifest)
         texts = {text_digest(text): text for text in ("", *map(_passage, range(1, questions // 10)))}
-        made_up = {"made_up": str(questions)}
+        made_up = {"made_up": str(questions), "draws": "1"}
         answered = stored_result(
             context,
             StageKey(context.artifact(arm_answers.ASSET, cell.key), made_up, code_version="1", lineage=lineage),

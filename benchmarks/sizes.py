@@ -7,7 +7,8 @@ from dataclasses import dataclass
 class Size:
     """`questions` are answered and judged once each; `large_questions` make the large artifact, and half as many its comparison.
 
-    `scores` are written, read and summed up, and half as many.
+    `scores` are written, read and summed up, and half as many. `partitions` are judged by a new judge.
+    `registered` partitions have been made and are looked at, and a tenth of them.
 
     `compiles_first`: measured processes find all modules compiled, as after a first run, even where the environment keeps Python from
     writing compiled modules. Compiling takes longer than all small benchmarks together, so they do without.
@@ -18,9 +19,31 @@ class Size:
     latency_seconds: float
     large_questions: int
     scores: int
+    partitions: int
+    registered: int
     repeats: int
     compiles_first: bool
 
 
-FULL = Size(questions=1_000, concurrency=64, latency_seconds=0.05, large_questions=10_000, scores=1_000_000, repeats=5, compiles_first=True)
-SMALL = Size(questions=40, concurrency=8, latency_seconds=0.005, large_questions=60, scores=200, repeats=1, compiles_first=False)
+FULL = Size(
+    questions=1_000,
+    concurrency=64,
+    latency_seconds=0.05,
+    large_questions=10_000,
+    scores=1_000_000,
+    partitions=200,
+    registered=10_000,
+    repeats=5,
+    compiles_first=True,
+)
+SMALL = Size(
+    questions=40,
+    concurrency=8,
+    latency_seconds=0.005,
+    large_questions=60,
+    scores=200,
+    partitions=3,
+    registered=200,
+    repeats=1,
+    compiles_first=False,
+)

@@ -19,6 +19,13 @@ EVERY_FIGURE = [
     "200 scores, read, peak memory",
     "200 scores, aggregate, peak memory",
     "200 scores, time to half as many",
+    "backfill of 3 partitions, to one process",
+    "backfill of 3 partitions, through the daemon",
+    *(
+        f"{partitions} partitions, {step}"
+        for partitions in (20, 200)
+        for step in ("definitions load", "partitions sensor, a look", "new-judges sensor, a look")
+    ),
 ]
 
 
