@@ -5,7 +5,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import zstandard
 
@@ -80,5 +80,5 @@ def _compressed(path: Path, file: BinaryIO) -> Iterator[BinaryIO]:
 @contextmanager
 def _decompressed(path: Path, file: BinaryIO) -> Iterator[TextIOWrapper]:
     source = zstandard.ZstdDecompressor().stream_reader(file) if path.suffix == ".zst" else file
-    with TextIOWrapper(cast("BinaryIO", source), encoding="utf-8", newline="\n") as lines:
+    with TextIOWrapper(source, encoding="utf-8", newline="\n") as lines:
         yield lines

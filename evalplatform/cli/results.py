@@ -56,7 +56,7 @@ def counts_words(counts: CallCounts) -> str:
 
 
 def failure_lines(done: CellRun) -> list[str]:
-    """Return what failed of a run, a line for answers, one for scores and one for a panel's votes, each with counts by reason and one reason in full."""
+    """Return what failed of a run: a line each for answers, scores and votes of a panel, with counts by reason and one reason in full."""
     failed = (("answer", done.failed_answers), ("score", done.failed_scores), ("vote", done.failed_votes))
     return [one_line(words.failures(noun, failures)) for noun, failures in failed if failures.counts]
 
