@@ -159,7 +159,7 @@ def stored_content(folder: Path) -> dict[str, bytes]:
                 data = opened.catalog.read(manifest, name)
                 if name == "summary.json":
                     data = _without_latency(data)
-                if artifact.asset != "arms_report" and name != "timings.parquet":
+                if artifact.asset not in ("arms_report", "score_moves") and name != "timings.parquet":
                     content[f"{artifact.path}/{name}"] = data
     return content
 
