@@ -11,7 +11,7 @@ import typer
 from evalplatform.kernel.text import plural
 
 if TYPE_CHECKING:
-    from evalplatform.cli.orchestration_backfill import BackfillOutcome, CallsMade
+    from evalplatform.cli.orchestration.backfill import BackfillOutcome, CallsMade
     from evalplatform.project.load import Project
     from evalplatform.stages.backfill import BackfillPlan, BackfillWork
     from evalplatform.wiring import OpenedProject
@@ -161,8 +161,8 @@ def _told_nothing(works: "Sequence[BackfillWork]", *, as_json: bool) -> int:
 def _submitted(project: "Project", works: "Sequence[BackfillWork]", *, as_json: bool) -> int:
     """Hand the work to the daemon and say where to watch it."""
     from evalplatform.cli.console import say
-    from evalplatform.cli.orchestration import dagster_home
-    from evalplatform.cli.orchestration_submit import submit_backfill
+    from evalplatform.cli.orchestration.home import dagster_home
+    from evalplatform.cli.orchestration.submit import submit_backfill
 
     home = dagster_home(project, environ=os.environ)
     submitted = {work.suite: submit_backfill(project, home, work) for work in works}
@@ -179,8 +179,8 @@ def _submitted(project: "Project", works: "Sequence[BackfillWork]", *, as_json: 
 def _run(project: "Project", works: "Sequence[BackfillWork]", to_make: "Sequence[BackfillWork]", *, as_json: bool) -> int:
     """Run the work here, print what came of it, and return the exit code."""
     from evalplatform.cli.console import say, shown_progress
-    from evalplatform.cli.orchestration import dagster_home
-    from evalplatform.cli.orchestration_backfill import run_backfill
+    from evalplatform.cli.orchestration.backfill import run_backfill
+    from evalplatform.cli.orchestration.home import dagster_home
 
     home = dagster_home(project, environ=os.environ)
     with shown_progress() as on_progress:

@@ -24,7 +24,7 @@ def run_dev(project: Project, *, host: str, port: int, web_port: int, environ: M
     Raises:
         InputError: a port is taken, or the address is not this machine's.
     """
-    from evalplatform.cli.orchestration import prepare_dagster_home, register_project
+    from evalplatform.cli.orchestration.home import prepare_dagster_home, register_project
 
     if port == web_port:
         raise InputError(f"the Dagster UI and the web app cannot both have port {port}.", field="--web-port")

@@ -66,7 +66,7 @@ def demo(
     folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", show_default="evalplatform-demo", help="The demo's folder.")] = None,
 ) -> int:
     """Run the main job on the example project through Dagster, offline and keyless, and show what came out."""
-    from evalplatform.cli.orchestration_demo import run_demo
+    from evalplatform.cli.orchestration.demo import run_demo
 
     return run_demo(folder)
 

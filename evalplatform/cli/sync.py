@@ -11,7 +11,7 @@ from evalplatform.cli.project import ProjectOption
 from evalplatform.kernel.text import plural
 
 if TYPE_CHECKING:
-    from evalplatform.cli.orchestration_sync import CodeLocation, SyncedKey, SyncedSuite, SyncReport
+    from evalplatform.cli.orchestration.sync import CodeLocation, SyncedKey, SyncedSuite, SyncReport
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -29,8 +29,8 @@ def sync(
     The instance is that of DAGSTER_HOME where it is set, otherwise the project's own.
     """
     from evalplatform.cli.console import required_project
-    from evalplatform.cli.orchestration import prepare_dagster_home
-    from evalplatform.cli.orchestration_sync import sync_project
+    from evalplatform.cli.orchestration.home import prepare_dagster_home
+    from evalplatform.cli.orchestration.sync import sync_project
 
     found = required_project(project)
     named = os.environ.get("DAGSTER_HOME")

@@ -19,7 +19,7 @@ from evalplatform.cli.checkup.checks import CHECKS
 from evalplatform.cli.checkup.examination import examination
 from evalplatform.cli.checkup.findings import Check, Finding, Patient, ok
 from evalplatform.cli.checkup.settings import _packages
-from evalplatform.cli.orchestration import prepare_dagster_home
+from evalplatform.cli.orchestration.home import prepare_dagster_home
 from evalplatform.project.load import load_project
 from evalplatform.wiring import OpenedProject
 from tests.cli.conftest import Command

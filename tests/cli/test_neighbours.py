@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalplatform.cli.orchestration_backfill import neighbours
+from evalplatform.cli.orchestration.backfill import neighbours
 
 KEYS = [f"cell-{number:02}" for number in range(20)]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalplatform.cli.main import exit_code
-from evalplatform.cli.orchestration import prepare_dagster_home
+from evalplatform.cli.orchestration.home import prepare_dagster_home
 from tests.support.starter_project import StarterProject
 
 

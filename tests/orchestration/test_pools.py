@@ -29,7 +29,7 @@ def test_answers_wait_for_the_cells_endpoint_and_scores_for_the_judges(tmp_path:
 
 
 def test_a_deployment_limits_the_pools_of_endpoints_nobody_listed(tmp_path: Path):
-    from evalplatform.cli.orchestration import prepare_dagster_home
+    from evalplatform.cli.orchestration.home import prepare_dagster_home
 
     home = prepare_dagster_home(starter_project(tmp_path))
     with dg.DagsterInstance.from_config(str(home)) as instance:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evalplatform.cli.orchestration import INSTANCE_SETTINGS, WORKSPACE
+from evalplatform.cli.orchestration.home import INSTANCE_SETTINGS, WORKSPACE
 from evalplatform.cli.starter import STARTER_FOLDER
 
 ROOT = Path(__file__).parents[2]

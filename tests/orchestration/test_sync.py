@@ -16,7 +16,7 @@ from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatu
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from evalplatform.cli.main import exit_code
-from evalplatform.cli.orchestration import prepare_dagster_home
+from evalplatform.cli.orchestration.home import prepare_dagster_home
 from evalplatform.kernel.digests import json_digest
 from evalplatform.project.key_register import meaning_of
 from sensors.partitions import partitions_sensor

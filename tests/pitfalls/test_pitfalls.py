@@ -242,7 +242,7 @@ def test_a_model_that_spends_its_budget_thinking_is_unscored_and_counted_and_nev
 
 def test_a_cancelled_run_does_not_keep_its_pool_slot(tmp_path: Path) -> None:
     """G07: Dagster keeps the slot for ever unless its instance says otherwise."""
-    from evalplatform.cli.orchestration import prepare_dagster_home
+    from evalplatform.cli.orchestration.home import prepare_dagster_home
 
     home = prepare_dagster_home(load_project(starter(tmp_path), environ={}))
     settings = (home / "dagster.yaml").read_text(encoding="utf-8")

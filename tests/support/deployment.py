@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import dagster as dg
 import pytest
 
-from evalplatform.cli.orchestration import WORKSPACE
+from evalplatform.cli.orchestration.home import WORKSPACE
 from tests.support.servers import PostgresServer
 
 ROOT = Path(__file__).parents[2]

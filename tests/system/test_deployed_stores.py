@@ -141,7 +141,7 @@ def test_two_processes_that_run_one_cell_at_once_ask_each_call_once_and_agree(de
 MATERIALIZE = """
 import os
 from pathlib import Path
-from evalplatform.cli.orchestration_demo import materialize_project
+from evalplatform.cli.orchestration.demo import materialize_project
 from evalplatform.project.load import load_project
 from evalplatform.wiring import no_progress
 

@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 
 from assets.partitions import register_partitions
-from evalplatform.cli.orchestration import prepare_dagster_home
+from evalplatform.cli.orchestration.home import prepare_dagster_home
 from evalplatform.project.load import Project
 from tests.support.backfills import materialize_sources, request_backfill
 from tests.support.deployment import Deployment, wait_for

@@ -4,7 +4,7 @@ from evalplatform.cli.checkup.endpoints import look_at_endpoints, look_at_web_ap
 from evalplatform.cli.checkup.findings import Check
 from evalplatform.cli.checkup.settings import look_at_entitlements, look_at_variables, look_at_versions
 from evalplatform.cli.checkup.stores import look_at_database, look_at_disks, look_at_links, look_at_storage
-from evalplatform.cli.orchestration_checks import look_at_dagster
+from evalplatform.cli.orchestration.checks import look_at_dagster
 
 CHECKS = (
     Check("environment", look_at_variables),

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from evalplatform.cli.orchestration import open_instance, register
+from evalplatform.cli.orchestration.home import open_instance, register
 from evalplatform.project.load import Project
 from evalplatform.stages.backfill import BackfillWork
 
