@@ -3,25 +3,20 @@
 from collections.abc import Sequence
 
 from evalplatform.artifacts.catalog import ArtifactCatalog
-from evalplatform.artifacts.records import ArtifactId, ArtifactManifest
+from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.reports.bundle import BundledArtifact, bundle_zip
-from evalplatform.stages import score_moves, verdicts
+from evalplatform.stages import judged_scores, score_moves, verdicts
 
-# What is told of the same scores beside the report; each goes in where it is there.
-COMPANIONS = (score_moves.ASSET, verdicts.ASSET)
 READABLE_ENDINGS = ("csv", "html", "json", "md")
 
 
 def bundled_manifests(catalog: ArtifactCatalog, report: ArtifactManifest) -> tuple[ArtifactManifest, ...]:
-    """Return the report's manifest, and those of the artifacts that were made from the same versions as it.
+    """Return the report's manifest, and those of the moves of its scores and of the verdicts that it read, where there are any.
 
     Raises:
         StorageError: the store does not answer, or a manifest is unreadable.
     """
-    artifact = report.artifact
-    companions = (
-        _companion(catalog, report, ArtifactId(suite=artifact.suite, asset=asset, partition=artifact.partition)) for asset in COMPANIONS
-    )
+    companions = (_moves(catalog, report), _verdicts(catalog, report))
     return (report, *(companion for companion in companions if companion is not None))
 
 
@@ -42,19 +37,19 @@ def reports_bundle(catalog: ArtifactCatalog, manifests: Sequence[ArtifactManifes
     )
 
 
-def _companion(catalog: ArtifactCatalog, report: ArtifactManifest, artifact: ArtifactId) -> ArtifactManifest | None:
-    """Return the version that goes with the report: the one it read, else the current or the newest that was made from what it was made."""
-    read = next((upstream for upstream in report.lineage if upstream.artifact == artifact), None)
-    if read is not None:
-        return catalog.version(artifact, read.data_version)
+def _verdicts(catalog: ArtifactCatalog, report: ArtifactManifest) -> ArtifactManifest | None:
+    """Return the verdicts that the report tells of; each threshold keeps its own in a partition of its own."""
+    read = next((upstream for upstream in report.lineage if upstream.artifact.asset == verdicts.ASSET), None)
+    return None if read is None else catalog.version(read.artifact, read.data_version)
+
+
+def _moves(catalog: ArtifactCatalog, report: ArtifactManifest) -> ArtifactManifest | None:
+    """Return the current moves to the report's scores, else the newest; those from its scores to later ones are another report's."""
+    scores = report.inputs.get(judged_scores.ASSET)
+    if scores is None:
+        return None
+    artifact = report.artifact.with_changes(asset=score_moves.ASSET)
     current = catalog.current(artifact)
-    if current is None or _agrees(current, report):
+    if current is None or current.inputs[judged_scores.ASSET] == scores:
         return current
-    return next((version for version in reversed(catalog.versions(artifact)) if _agrees(version, report)), None)
-
-
-def _agrees(manifest: ArtifactManifest, report: ArtifactManifest) -> bool:
-    """Say whether an artifact was made from the scores that the report tells of, whatever else (such as earlier scores) it read."""
-    read_by_both = {upstream.artifact for upstream in manifest.lineage} & {upstream.artifact for upstream in report.lineage}
-    of_report = {upstream for upstream in report.lineage if upstream.artifact in read_by_both}
-    return bool(read_by_both) and of_report <= set(manifest.lineage)
+    return next((one for one in reversed(catalog.versions(artifact)) if one.inputs[judged_scores.ASSET] == scores), None)
