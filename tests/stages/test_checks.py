@@ -94,7 +94,8 @@ def test_one_unpriced_call_of_a_thousand_is_seen() -> None:
     [
         (CallCounts(paid=1, replayed=9), True),
         (CallCounts(replayed=9, shared=1), False),
-        (CallCounts(failed=2, replayed=8), True),
+        (CallCounts(failed=2, replayed=8), False),
+        (CallCounts(failed=2), None),
         (CallCounts(), None),
     ],
 )
@@ -102,6 +103,7 @@ def test_a_run_that_only_replayed_measured_nothing_new(calls: CallCounts, passed
     found = of_answers("all_cached", [], calls=calls)
     assert found.passed is passed
     assert ("raise `draws`, or change the cell's `seed`" in found.sentence) is (passed is False)
+    assert ("2 calls failed" in found.sentence) is (calls.failed == 2)
 
 
 def test_arms_that_asked_the_same_throughout_are_named_and_arms_that_differ_once_are_not() -> None:

@@ -63,17 +63,19 @@ def _unpriced(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding:
 def _all_cached(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding:
     # A prompt that the provider read from its own cache is a call all the same: the reply was drawn anew.
     calls = evidence.calls
-    made, known = calls.paid + calls.failed, calls.replayed + calls.shared
+    # One that failed measured nothing.
+    made, known = calls.paid, calls.replayed + calls.shared
+    failed = f" {plural(calls.failed, 'call')} failed." if calls.failed else ""
     if not made + known:
-        return not_told("No answer was asked for.")
+        return not_told(f"There is no reply to tell of.{failed}" if failed else "No answer was asked for.")
     return Finding(
         passed=made > 0,
-        sentence=f"{plural(made, 'answer call')} made and {known:,} taken from the ledger."
+        sentence=f"{plural(made, 'answer call')} made and {known:,} taken from the ledger.{failed}"
         if made
         else f"All {plural(known, 'answer')} were replayed from the ledger: nothing was measured anew. They are as good as when they were "
-        "paid for; for new samples raise `draws`, or change the cell's `seed`.",
+        f"paid for; for new samples raise `draws`, or change the cell's `seed`.{failed}",
         value=made / (made + known),
-        unit="share of answers asked anew",
+        unit="share of replies that were asked for anew",
     )
 
 
