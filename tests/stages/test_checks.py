@@ -16,7 +16,7 @@ from evalplatform.project.policy import CheckSettings, ConstantScoresCheck, Cove
 from evalplatform.retrieval.recorded import retrieval_record
 from evalplatform.stages import arms_report, judged_scores, verdicts
 from evalplatform.stages.checks.answer_checks import ANSWER_CHECKS, AnswerEvidence
-from evalplatform.stages.checks.check import CheckResult, Finding, results_of
+from evalplatform.stages.checks.check import Finding, results_of
 from evalplatform.stages.checks.judge_checks import JUDGE_CHECKS, JudgeEvidence, prompt_digests
 from evalplatform.stages.checks.score_checks import SCORE_CHECKS, ScoreEvidence
 from evalplatform.stages.checks.stored import judge_check_results
@@ -150,32 +150,72 @@ def test_a_judge_that_is_the_answering_model_is_told(tmp_path: Path, answering: 
     assert ("asked at different endpoints" in moved.sentence) is (not passed)
 
 
+def stale_prompts(file: Path) -> Finding:
+    with OpenedProject(load_project(file, environ={})) as opened:
+        context = opened.suite_context("kettle")
+        results = judge_check_results(context, context.project.cells_of("kettle")[0], context.project.judges_of("kettle")[0])
+    return next(result.finding for result in results if result.name == "stale_prompts")
+
+
 def test_an_edited_skill_or_profile_makes_stored_answers_stale_and_a_document_does_not(tmp_path: Path) -> None:
     file = starter(tmp_path)
     ran(file)
-
-    def stale() -> CheckResult:
-        with OpenedProject(load_project(file, environ={})) as opened:
-            context = opened.suite_context("kettle")
-            results = judge_check_results(context, context.project.cells_of("kettle")[0], context.project.judges_of("kettle")[0])
-        return next(result for result in results if result.name == "stale_prompts")
-
-    assert stale().finding.passed is True
+    assert stale_prompts(file).passed is True
     (tmp_path / "docs/boiling.md").write_text("# Boiling\n\nOther words.\n")
-    assert stale().finding.passed is True
-    skill = tmp_path / "skills/use-kettle/SKILL.md"
+    assert stale_prompts(file).passed is True
+    skill, profile = tmp_path / "skills/use-kettle/SKILL.md", tmp_path / "profiles/plain-speaker.md"
+    as_answered = profile.read_text()
+    profile.write_text(as_answered + "\nAlways in one sentence.\n")
+    assert stale_prompts(file).examples == ("profile:plain-speaker/profile_prompt",)
+    profile.write_text(as_answered)
+    assert stale_prompts(file).passed is True
     skill.write_text(skill.read_text() + "\nOne more line.\n")
-    assert stale().finding.examples == ("docs+skill:use-kettle/2:skill:use-kettle:skill_block", "skill:use-kettle/skill_block")
-    assert stale().finding.sentence.startswith("Stale answers: they were given to other prompts than those of now")
+    found = stale_prompts(file)
+    assert (found.passed, found.value) == (False, 2)
+    assert found.examples == ("docs+skill:use-kettle/2:skill:use-kettle:skill_block", "skill:use-kettle/skill_block")
+    assert found.sentence.startswith("Stale answers: they were given to other arms or prompts than those of now")
     skill.unlink()
-    assert stale().finding.passed is None
-    assert "cannot be told" in stale().finding.sentence
+    assert stale_prompts(file).passed is None
+    assert "cannot be told" in stale_prompts(file).sentence
 
 
-def test_only_what_was_said_to_the_model_counts_as_a_prompt() -> None:
-    inputs = {"answer_prompt": "a", "draws": "1", "treatment:docs/documents": "b", "treatment:docs/retrieval": "c", "arm[000]": "d"}
+SKILL_ARM = "      - skill:skills/use-kettle\n"
+
+
+@pytest.mark.parametrize(
+    ("arm", "now", "changed"),
+    [
+        (SKILL_ARM, "      - skill:skills/other-skill\n", ("skill:other-skill", "skill:use-kettle")),
+        (SKILL_ARM, "      - {name: renamed, spec: skill:skills/use-kettle}\n", ("renamed", "skill:use-kettle")),
+        (SKILL_ARM, "", ("skill:use-kettle",)),
+        (SKILL_ARM, f"{SKILL_ARM}      - skill:skills/other-skill\n", ("skill:other-skill",)),
+        ("      - docs:local:docs\n", "      - docs:local:skills\n", ("docs",)),
+    ],
+)
+def test_an_arm_that_is_another_now_makes_stored_answers_stale(tmp_path: Path, arm: str, now: str, changed: tuple[str, ...]) -> None:
+    file = starter(tmp_path)
+    ran(file)
+    other = tmp_path / "skills/other-skill/SKILL.md"
+    other.parent.mkdir()
+    other.write_text((tmp_path / "skills/use-kettle/SKILL.md").read_text().replace("name: use-kettle", "name: other-skill"))
+    edited(file, (arm, now))
+    found = stale_prompts(file)
+    assert (found.passed, found.examples, found.value) == (False, changed, len(changed))
+
+
+def test_the_order_of_arms_makes_no_answer_stale(tmp_path: Path) -> None:
+    file = starter(tmp_path)
+    ran(file)
+    edited(file, (SKILL_ARM, ""))
+    edited(file, ("      - docs:local:docs\n", f"{SKILL_ARM}      - docs:local:docs\n"))
+    assert stale_prompts(file).passed is True
+
+
+def test_only_arms_and_what_was_said_to_the_model_count_as_prompts() -> None:
+    inputs = {"answer_prompt": "a", "draws": "1", "arm[000]": "docs=docs:d"}
+    inputs |= {"treatment:docs/documents": "b", "treatment:docs/retrieval": "c"}
     inputs |= {"treatment:x/1:docs:documents": "e", "treatment:x/2:skill:s:skill_block": "f", "treatment:p/profile_prompt": "g"}
-    assert prompt_digests(inputs) == {"answer_prompt": "a", "x/2:skill:s:skill_block": "f", "p/profile_prompt": "g"}
+    assert prompt_digests(inputs) == {"docs": "docs:d", "answer prompt": "a", "x/2:skill:s:skill_block": "f", "p/profile_prompt": "g"}
 
 
 # Scores.

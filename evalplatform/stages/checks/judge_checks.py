@@ -15,7 +15,7 @@ DOCUMENT_INPUTS = frozenset({"documents", "retrieval"})
 
 @dataclass(frozen=True)
 class JudgeEvidence:
-    """Who answered, who is to judge, and the digests of the prompts: as they were sent, and as files and code give them now.
+    """Who answered, who is to judge, and the arms with the digests of their prompts: as sent, and as files and code give them now.
 
     `prompts_now` is a sentence where they cannot be told any more.
     """
@@ -27,12 +27,26 @@ class JudgeEvidence:
 
 
 def prompt_digests(inputs: Mapping[str, str]) -> dict[str, str]:
-    """Return those inputs of a data version that name what was said to the model: the answer prompt, and each arm's skill or profile."""
-    return {
-        name.removeprefix("treatment:"): digest
-        for name, digest in inputs.items()
-        if name == "answer_prompt" or (name.startswith("treatment:") and _last_name(name) not in DOCUMENT_INPUTS)
-    }
+    """Return those inputs of a data version that name what was said to the model.
+
+    They are each arm's spec by its name, the digests of its skills and profiles by `<arm>/<input>`, and that of the answer prompt.
+    """
+    found: dict[str, str] = {}
+    for name, said in inputs.items():
+        if name == "answer_prompt":
+            found["answer prompt"] = said  # no arm has a name with a space in it
+        elif name.startswith("arm["):
+            arm, _, spec = said.partition("=")
+            found[arm] = spec
+        elif name.startswith("treatment:") and _last_name(name) not in DOCUMENT_INPUTS:
+            found[name.removeprefix("treatment:")] = said
+    return found
+
+
+def changed_prompts(sent: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return the names whose digest is another, or that only one side has; of an arm that is another, its name alone."""
+    changed = sorted(name for name in {*sent, *now} if sent.get(name) != now.get(name))
+    return [name for name in changed if not any(name.startswith(f"{arm}/") for arm in changed)]
 
 
 def same_model(one: str, other: str) -> bool:
@@ -64,16 +78,15 @@ def _self_judging(evidence: JudgeEvidence, settings: SuiteChecks) -> Finding:
 def _stale_prompts(evidence: JudgeEvidence, settings: SuiteChecks) -> Finding:
     if isinstance(evidence.prompts_now, str):
         return not_told(f"What would be sent now cannot be told: {evidence.prompts_now}")
-    now = evidence.prompts_now
-    changed = sorted(name for name, digest in evidence.prompts_sent.items() if name in now and now[name] != digest)
+    changed = changed_prompts(evidence.prompts_sent, evidence.prompts_now)
     return Finding(
         passed=not changed,
-        sentence=f"Stale answers: they were given to other prompts than those of now ({words.listed(changed[:EXAMPLES_SHOWN])} changed "
-        "since). Materialize `corpus` and `arm_answers` again to ask with what is there now."
+        sentence=f"Stale answers: they were given to other arms or prompts than those of now ({words.listed(changed[:EXAMPLES_SHOWN])} "
+        "changed since). Materialize `corpus` and `arm_answers` again to ask with what is there now."
         if changed
-        else "The answers were given to the prompts that files and code give now.",
+        else "The answers were given to the arms and prompts that files and code give now.",
         value=len(changed),
-        unit="changed prompts",
+        unit="changed arms and prompts",
         examples=tuple(changed[:EXAMPLES_SHOWN]),
     )
 
@@ -90,7 +103,7 @@ JUDGE_CHECKS: tuple[Check[JudgeEvidence], ...] = (
         name="stale_prompts",
         asset=judged_scores.ASSET,
         severity="warn",
-        description="Are skills, profiles and the answer prompt still those that were answered? Made before the judge is asked.",
+        description="Are arms, skills, profiles and the answer prompt still those that were answered? Made before the judge is asked.",
         find=_stale_prompts,
         in_report=False,  # it depends on when it is asked; a report names the digests that were sent
     ),
