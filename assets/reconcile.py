@@ -53,7 +53,7 @@ def unknown_materializations(instance: dg.DagsterInstance, suite: SuiteContext) 
         if shown.asset not in known:
             known[shown.asset] = _known_keys(instance, shown)
         if shown.artifact in stored and shown.key not in known[shown.asset]:
-            manifest = suite.catalog.current(shown.artifact)
+            manifest = suite.catalog.find_current(shown.artifact)
             if manifest is not None and not manifest.facts.get("truncated_message"):
                 yield shown, manifest
 

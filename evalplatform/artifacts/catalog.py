@@ -133,6 +133,17 @@ class ArtifactCatalog:
             )
         return manifest
 
+    def find_current(self, artifact: ArtifactId) -> ArtifactManifest | None:
+        """Return the current version's manifest, or None where there is none: never written, or gone since its pointer was.
+
+        For who looks at many artifacts, or makes one anew: what was removed because it was damaged must not stop them. Raises as `current`
+        does otherwise.
+        """
+        try:
+            return self.current(artifact)
+        except ObjectNotFoundError:
+            return None
+
     def version(self, artifact: ArtifactId, data_version: str) -> ArtifactManifest | None:
         """Return the manifest of one version, or None where there is no such (complete) version. Raises as `current` does."""
         key = _version_folder(artifact, data_version) + MANIFEST_NAME

@@ -43,7 +43,7 @@ def _versions(contexts: Sequence[SuiteContext]) -> Iterator[tuple[SuiteContext, 
     ]
     current: set[tuple[str, str]] = set()
     for context, artifact in artifacts:
-        if (manifest := context.catalog.current(artifact)) is not None:
+        if (manifest := context.catalog.find_current(artifact)) is not None:
             current.add((artifact.path, manifest.data_version))
             yield context, manifest
     for context, artifact in artifacts:

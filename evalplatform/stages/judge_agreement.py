@@ -52,7 +52,7 @@ def judge_agreements(
 
 def _current_scores(context: SuiteContext) -> Iterator[ArtifactManifest]:
     for artifact in context.catalog.list(suite=context.suite_id, asset=judged_scores.ASSET):
-        if (manifest := context.catalog.current(artifact)) is not None:
+        if (manifest := context.catalog.find_current(artifact)) is not None:
             yield manifest
 
 

@@ -29,7 +29,8 @@ def answers_to_label(context: SuiteContext, *, cell: str | None = None, seed: in
         InputError: the suite has no stored answers.
         UnknownNameError: it has, but none of that cell.
     """
-    current = [context.catalog.current(artifact) for artifact in context.catalog.list(suite=context.suite_id, asset=arm_answers.ASSET)]
+    artifacts = context.catalog.list(suite=context.suite_id, asset=arm_answers.ASSET)
+    current = [context.catalog.find_current(artifact) for artifact in artifacts]
     stored = [(answer_facts(manifest).cell, manifest) for manifest in current if manifest is not None]
     if not stored:
         raise InputError(f"the suite {context.suite_id!r} has no stored answers yet; run it first.", field="--suite")

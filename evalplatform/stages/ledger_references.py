@@ -10,7 +10,7 @@ def answered_digests(catalog: ArtifactCatalog) -> set[str]:
     """Return the request digests of all answers that are current in any suite. Scores do not name their calls."""
     digests: set[str] = set()
     for artifact in catalog.list(asset=arm_answers.ASSET):
-        manifest = catalog.current(artifact)
+        manifest = catalog.find_current(artifact)
         if manifest is not None:
             for rows in parquet_rows(catalog.read(manifest, arm_answers.ANSWERS_FILE), columns=["request_digest"]):
                 digests.update(row["request_digest"] for row in rows if row["request_digest"] is not None)

@@ -49,7 +49,7 @@ def _moves(catalog: ArtifactCatalog, report: ArtifactManifest) -> ArtifactManife
     if scores is None:
         return None
     artifact = report.artifact.with_changes(asset=score_moves.ASSET)
-    current = catalog.current(artifact)
+    current = catalog.find_current(artifact)
     if current is None or current.inputs[judged_scores.ASSET] == scores:
         return current
     return next((one for one in reversed(catalog.versions(artifact)) if one.inputs[judged_scores.ASSET] == scores), None)

@@ -84,7 +84,7 @@ def _by_other_judges(context: SuiteContext, cell: Cell, judge: JudgeCell) -> lis
     """Return the current scores of the cell by every other judge key, those of edited and removed judges included."""
     artifacts = context.catalog.list(suite=context.suite_id, asset=judged_scores.ASSET, first_key=cell.key)
     own = judged_scores.partition(cell.key, judge.key)
-    found = (context.catalog.current(artifact) for artifact in artifacts if artifact.partition != own)
+    found = (context.catalog.find_current(artifact) for artifact in artifacts if artifact.partition != own)
     return [manifest for manifest in found if manifest is not None]
 
 

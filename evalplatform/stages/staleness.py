@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evalplatform.artifacts.records import ArtifactManifest
-from evalplatform.kernel.errors import ObjectNotFoundError
 from evalplatform.kernel.values import Value
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.questions.records import QuestionSet
@@ -127,10 +126,7 @@ def _asked_questions_version(answers: _Compared) -> str:
 def _compared(
     context: SuiteContext, key: StageKey, *, cell: Cell | None = None, judge: JudgeCell | None = None, waits_for: tuple[str, ...] = ()
 ) -> _Compared:
-    try:
-        manifest = context.catalog.current(key.artifact)
-    except ObjectNotFoundError:  # its pointer names a version that is gone; making it again is what mends that
-        manifest = None
+    manifest = context.catalog.find_current(key.artifact)
     changed = () if manifest is None else changed_inputs(manifest, key)
     state: State = "fresh"
     because: tuple[str, ...] = ()

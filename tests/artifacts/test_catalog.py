@@ -223,3 +223,16 @@ def test_a_damaged_pointer_or_manifest_is_an_error_and_not_an_absent_artifact() 
     store.put(f"current/{ANSWERS.path}.json", b"half a poin")
     with pytest.raises(StorageError, match="no pointer"):
         ArtifactCatalog(store).current(ANSWERS)
+
+
+def test_who_looks_at_many_artifacts_passes_over_a_version_that_is_gone_and_over_no_damage() -> None:
+    store = MemoryStore()
+    manifest = write(store, {"a.json": b"1"})
+    catalog = ArtifactCatalog(store)
+    assert catalog.find_current(ANSWERS) == manifest
+    folder = f"artifacts/{ANSWERS.path}/{manifest.data_version}"
+    store.put(f"{folder}/manifest.json", b"{}")
+    with pytest.raises(StorageError, match="no manifest"):
+        catalog.find_current(ANSWERS)
+    store.delete(f"{folder}/manifest.json")
+    assert catalog.find_current(ANSWERS) is None
