@@ -58,10 +58,14 @@ def test_a_downstream_asset_receives_scores_of_a_cell_and_judge(starter: Starter
 
 def test_an_asset_without_partitions_receives_all_cells_one_below_the_other(tmp_path: Path) -> None:
     starter = StarterProject.written_to(tmp_path / "project")
-    starter.materialize_all()
-    starter.edit({"cells.reader.sampling.max_tokens": 30})
+    short = {"model": "extractive", "endpoint": "here", "sampling": {"max_tokens": 30}}
+    starter.edit({"cells.short": short, "suites.kettle.cells": ["reader", "short"]})
     starter.register()
-    starter.materialize_all()
+    starter.materialize(["question_set", "corpus"])
+    cells = starter.instance.get_dynamic_partitions("kettle.cells")
+    assert len(cells) == 2
+    for cell in cells:
+        starter.materialize(["arm_answers"], cell)
     received: list[pd.DataFrame] = []
 
     @dg.asset(ins={"answers": dg.AssetIn(key_of("arm_answers"))})
@@ -69,7 +73,7 @@ def test_an_asset_without_partitions_receives_all_cells_one_below_the_other(tmp_
         received.append(answers)
 
     assert _materialize(starter, compared, None)
-    assert received[0].groupby("partition").size().to_dict() == dict.fromkeys(starter.instance.get_dynamic_partitions("kettle.cells"), 40)
+    assert received[0].groupby("partition").size().to_dict() == dict.fromkeys(cells, 40)
 
 
 def test_an_asset_that_has_no_table_is_named(starter: StarterProject) -> None:
