@@ -14,7 +14,7 @@ from assets.run_tags import CELL_TAG, JUDGE_TAG
 from assets.unfinished import UnfinishedWork, unfinished_work
 from evalplatform.artifacts.catalog import ArtifactCatalog
 from evalplatform.artifacts.records import ArtifactId
-from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.errors import InputError, ObjectNotFoundError
 from evalplatform.kernel.text import plural
 from evalplatform.kernel.values import Value
 from evalplatform.project.load import Project, load_project
@@ -34,7 +34,7 @@ VERSION_TAG = "dagster/data_version"
 _DESCRIPTION = (
     "Starts a run for every cell whose stored answers are complete and that a judge of the suite has not graded. **Spends money**: each "
     f"run asks the judge's model, so it is stopped until you start it. At most {MAX_REQUESTS} runs a look; what failed is asked again when "
-    'its answers change, or when you set the cursor to {"attempt": 2}.'
+    'its answers are recorded anew, or when you set the cursor to {"attempt": 2}.'
 )
 
 
@@ -44,8 +44,9 @@ class AskedCursor(Value):
     Attributes:
         attempt: goes into the run keys, which Dagster remembers for ever. Write `{"attempt": 2}` as the cursor to have asked again what
             failed, then 3, and so on.
-        asked: by `CELL|JUDGE`, the version of the answers that a run was asked for.
-        incomplete: by cell, the version of its answers that are not complete; it is not looked at again.
+        asked: by `CELL|JUDGE`, the recorded answers (`VERSION@NUMBER`) that a run was asked for.
+        incomplete: by cell, the recorded answers that are not complete, or that a stopped run has replaced in the store; they are not
+            looked at again until answers are recorded anew.
     """
 
     attempt: Annotated[int, Field(strict=True, ge=1)] = 1
@@ -67,7 +68,7 @@ def new_judges_sensor(project_file: Path, suite_id: str) -> dg.SensorDefinition:
     """Return the sensor of one suite. It is stopped until somebody starts it, since the runs it asks for spend money.
 
     A look reads Dagster's index of partitions, once an asset, and the manifests of at most `MAX_REQUESTS` answers. It asks once for each
-    pair of cell and judge and version of the answers, whatever becomes of the run.
+    pair of cell and judge whenever answers were recorded, whatever becomes of the run.
     """
 
     @dg.sensor(
@@ -109,15 +110,15 @@ def requested(
         StorageError: a manifest cannot be read.
     """
     found = list(_unjudged(instance, project, suite_id))
-    versions = {_text(one.pair): one.answers_version for one in found}
-    asked = {pair: version for pair, version in cursor.asked.items() if versions.get(pair) == version}
-    answers = {one.cell.key: one.answers_version for one in found}
-    incomplete = {cell: version for cell, version in cursor.incomplete.items() if answers.get(cell) == version}
-    open_pairs = still_unjudged(found, asked={_pair(text): version for text, version in asked.items()}, under_way=_pairs(under_way))
+    of_pairs = {_text(one.pair): one.answers.name for one in found}
+    asked = {pair: name for pair, name in cursor.asked.items() if of_pairs.get(pair) == name}
+    of_cells = {one.cell.key: one.answers.name for one in found}
+    incomplete = {cell: name for cell, name in cursor.incomplete.items() if of_cells.get(cell) == name}
+    open_pairs = still_unjudged(found, asked={_pair(text): name for text, name in asked.items()}, under_way=_pairs(under_way))
     chosen = islice(_complete(open_pairs, catalog, suite_id, incomplete), MAX_REQUESTS)
     requests = []
     for one in chosen:
-        asked[_text(one.pair)] = one.answers_version
+        asked[_text(one.pair)] = one.answers.name
         requests.append(_request(one, suite_id, attempt=cursor.attempt))
     return requests, AskedCursor(attempt=cursor.attempt, asked=asked, incomplete=incomplete)
 
@@ -148,7 +149,7 @@ def _complete(
 ) -> Iterator[UnjudgedAnswers]:
     """Iterate over those whose answers are complete; each cell's manifest is read once, and at most `MAX_REQUESTS` of them.
 
-    What is found not to be complete is added to `incomplete`.
+    What cannot be graded yet is added to `incomplete`.
     """
     complete: set[str] = set()
     reads = 0
@@ -160,12 +161,23 @@ def _complete(
             if reads == MAX_REQUESTS:
                 return
             reads += 1
-            manifest = catalog.version(ArtifactId(suite=suite_id, asset=arm_answers.ASSET, partition=cell), one.answers_version)
-            if manifest is None or not answer_facts(manifest).complete:
-                incomplete[cell] = one.answers_version
+            if not _can_be_graded(catalog, ArtifactId(suite=suite_id, asset=arm_answers.ASSET, partition=cell), one.answers):
+                incomplete[cell] = one.answers.name
                 continue
             complete.add(cell)
         yield one
+
+
+def _can_be_graded(catalog: ArtifactCatalog, artifact: ArtifactId, recorded: RecordedVersion) -> bool:
+    """Say whether recorded answers are complete and what a run would grade, which is what is current in the store.
+
+    A run that was stopped leaves answers there that are not complete, and that Dagster does not know of.
+    """
+    try:
+        current = catalog.current(artifact)
+    except ObjectNotFoundError:  # damaged answers are removed by hand, to be made again
+        return False
+    return current is not None and current.data_version == recorded.data_version and answer_facts(current).complete
 
 
 def _request(one: UnjudgedAnswers, suite_id: str, *, attempt: int) -> dg.RunRequest:
@@ -173,7 +185,7 @@ def _request(one: UnjudgedAnswers, suite_id: str, *, attempt: int) -> dg.RunRequ
     # With the partition's tags Dagster takes the key as resolved. It would otherwise look each up, which fails for two dynamic dimensions.
     partition_tags = suite_partitions(suite_id).scores.get_tags_for_partition_key(key)
     return dg.RunRequest(
-        run_key=f"{suite_id}:{one.cell.key}:{one.judge.key}:{one.answers_version}:{attempt}",
+        run_key=f"{suite_id}:{one.cell.key}:{one.judge.key}:{one.answers.name}:{attempt}",
         partition_key=key,
         tags={**partition_tags, SUITE_TAG: suite_id, CELL_TAG: one.cell.key, JUDGE_TAG: one.judge.key},
     )

@@ -16,14 +16,19 @@ class RecordedVersion:
     data_version: str
     recorded: int
 
+    @property
+    def name(self) -> str:
+        """`VERSION@NUMBER`: no other recording has it, also not one of the same version."""
+        return f"{self.data_version}@{self.recorded}"
+
 
 @dataclass(frozen=True)
 class UnjudgedAnswers:
-    """A cell's answers of one version that a judge has not graded."""
+    """A cell's answers, as they were last recorded, that a judge has not graded."""
 
     cell: Cell
     judge: JudgeCell
-    answers_version: str
+    answers: RecordedVersion
 
     @property
     def pair(self) -> Pair:
@@ -51,9 +56,15 @@ def unjudged_answers(
         for cell, made in answered:
             graded = scores.get((cell.key, judge.key))
             if graded is None or graded.recorded < made.recorded:
-                yield UnjudgedAnswers(cell=cell, judge=judge, answers_version=made.data_version)
+                yield UnjudgedAnswers(cell=cell, judge=judge, answers=made)
 
 
 def still_unjudged(found: Iterable[UnjudgedAnswers], *, asked: Mapping[Pair, str], under_way: Container[Pair]) -> Iterator[UnjudgedAnswers]:
-    """Iterate over those that nobody was asked to grade at this version of the answers, and that nothing is grading now."""
-    return (one for one in found if asked.get(one.pair) != one.answers_version and one.pair not in under_way)
+    """Iterate over those that nobody was asked to grade since the answers were recorded, and that nothing is grading now.
+
+    Args:
+        found: the answers that judges have not graded.
+        asked: by pair, the name of the recorded answers that a run was asked for.
+        under_way: the pairs that are being graded.
+    """
+    return (one for one in found if asked.get(one.pair) != one.answers.name and one.pair not in under_way)

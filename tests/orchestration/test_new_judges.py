@@ -7,6 +7,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from evalplatform.artifacts.catalog import ArtifactCatalog
 from evalplatform.kernel.errors import InputError
 from sensors import new_judges as module
 from sensors.new_judges import AskedCursor, new_judges_sensor
@@ -75,7 +76,9 @@ def test_a_new_judge_is_asked_once_for_every_cell_that_is_answered(starter: Star
     (request,), cursor, _ = look(starter)
     with starter.opened() as opened:
         manifest = opened.suite_context("kettle").upstream("arm_answers", cell)
-    assert request.run_key == f"kettle:{cell}:{judge}:{manifest.data_version}:1"
+    key = dg.AssetKey(["suites", "kettle", "arm_answers"])
+    recorded = starter.instance.get_latest_storage_id_by_partition(key, dg.DagsterEventType.ASSET_MATERIALIZATION)[cell]
+    assert request.run_key == f"kettle:{cell}:{judge}:{manifest.data_version}@{recorded}:1"
     assert str(request.partition_key) == f"{cell}|{judge}"
     tags = {name: value for name, value in request.tags.items() if name.startswith("evalplatform/")}
     assert tags == {"evalplatform/suite": "kettle", "evalplatform/cell": cell, "evalplatform/judge": judge}
@@ -115,13 +118,53 @@ def test_a_pair_that_failed_is_asked_for_again_only_when_its_answers_change_or_b
     (again,), _, _ = look(starter, '{"attempt": 2}')
     assert again.run_key == f"{(first.run_key or '').removesuffix(':1')}:2"
 
-    document = starter.folder / "docs/boiling.md"
-    document.write_text(document.read_text() + "\nWater boils at 100 degrees.\n")
-    starter.materialize(SOURCES)
+    edit_document(starter)
     answered(starter, "reader")
     (changed,), _, _ = look(starter, cursor)
     assert (changed.run_key or "").endswith(":1")
     assert changed.run_key != first.run_key
+
+
+def edit_document(starter: StarterProject) -> str:
+    """Give some arms another text to read, and return the text that was there."""
+    document = starter.folder / "docs/boiling.md"
+    before = document.read_text()
+    document.write_text(before + "\nWater boils at 100 degrees.\n")
+    starter.materialize(SOURCES)
+    return before
+
+
+def test_answers_that_come_back_to_an_earlier_version_are_asked_for_under_a_key_of_their_own(
+    starter: StarterProject, stub: ModelStub
+) -> None:
+    """Dagster starts no run whose key it remembers, so that a key used twice would lose what it asks for."""
+    answered(starter, "reader")
+    with_new_judge(starter, stub)
+    (first,), cursor, _ = look(starter)
+    before = edit_document(starter)
+    answered(starter, "reader")
+    (changed,), cursor, _ = look(starter, cursor)
+    (starter.folder / "docs/boiling.md").write_text(before)
+    starter.materialize(SOURCES)
+    answered(starter, "reader")
+    (back,), cursor, _ = look(starter, cursor)
+    assert len({first.run_key, changed.run_key, back.run_key}) == 3
+    assert look(starter, cursor)[0] == []
+
+
+def test_answers_that_a_stopped_run_has_replaced_in_the_store_are_waited_for(starter: StarterProject, stub: ModelStub) -> None:
+    """Dagster goes on naming the complete version; a run would grade what is current in the store."""
+    answered(starter, "reader", "brief")
+    with_new_judge(starter, stub)
+    edit_document(starter)
+    prices = {"input_per_million_usd": 100.0, "output_per_million_usd": 100.0}
+    starter.edit({"endpoints.here.prices": prices, "budgets": {"kettle": {"max_cost_usd": 0.001}}})
+    assert not starter.materialize(["arm_answers"], starter.project.cell("reader").key, raise_on_error=False).success
+    requests, cursor, _ = look(starter)
+    assert {str(request.partition_key).split("|")[0] for request in requests} == {starter.project.cell("brief").key}
+    starter.edit({"budgets": {"kettle": {"max_cost_usd": 100.0}}})
+    answered(starter, "reader")
+    assert {str(request.partition_key).split("|")[0] for request in look(starter, cursor)[0]} == {starter.project.cell("reader").key}
 
 
 def test_answers_that_are_not_complete_are_waited_for_and_looked_at_once(
@@ -139,7 +182,7 @@ def test_answers_that_are_not_complete_are_waited_for_and_looked_at_once(
         pytest.fail("a cell's manifest was read again")
 
     with monkeypatch.context() as patched:
-        patched.setattr(module.ArtifactCatalog, "version", refuse)
+        patched.setattr(ArtifactCatalog, "current", refuse)
         assert look(starter, cursor)[0] == []
     stub.fail_after = None
     answered(starter, "brief", scored=False)  # asks what failed
