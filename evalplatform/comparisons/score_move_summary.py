@@ -12,7 +12,7 @@ from evalplatform.kernel.values import Value
 from evalplatform.stats.mean import estimate_mean, plain_mean
 
 Relation = Literal["same_judge", "edited_judge", "other_judge"]
-"""What the judge before is to the judge now: the same key, an earlier key of the same id, or another judge of the suite."""
+"""What the judge before is to the judge now: the same key, an earlier key of the same id, or another judge."""
 
 
 class MeanMove(Value):

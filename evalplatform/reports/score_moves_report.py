@@ -13,7 +13,7 @@ LARGEST_SHOWN = 20
 RELATIONS = {
     "same_judge": "earlier scores by the same judge",
     "edited_judge": "scores by this judge before it was edited",
-    "other_judge": "scores by another judge of the suite",
+    "other_judge": "scores by another judge",
 }
 BRIDGES: dict[Bridge, str] = {
     "new_answer_old_judge": "the new answer by the judge before",

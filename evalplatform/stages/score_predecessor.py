@@ -3,7 +3,8 @@
 The scores before are the newest of these that are finished, by when they were stored:
 
 1. earlier scores by the same judge id: of this partition, or of the keys that the judge had before it was edited;
-2. where there are none, scores by another judge of the suite that were stored before these were.
+2. where there are none, scores by another judge that were stored before these were, whether or not the suite still has that judge: what
+   is compared must not change with the project file.
 
 Scores are finished when a rerun would ask nothing, neither answers nor judge. Unfinished ones are passed over: they lack rows that the next
 attempt has, and would hide what was there before.
@@ -74,8 +75,7 @@ def find_predecessor(
     if (before := _newest_finished(context, earlier)) is not None:
         return _with_bridges(context, judge, before, earlier, answers_version)
     now = context.catalog.version(own, scores_version)
-    of_suite = [current for current in others if score_facts(current).judge.id in context.suite.judges]
-    elsewhere = [version for current in of_suite for version in context.catalog.versions(current.artifact)]
+    elsewhere = [version for current in others for version in context.catalog.versions(current.artifact)]
     before = _newest_finished(context, (version for version in elsewhere if now is None or version.created_at < now.created_at))
     return None if before is None else _with_bridges(context, judge, before, elsewhere, answers_version)
 

@@ -145,8 +145,7 @@ SCORE_STAGES = (
         kinds=frozenset({"python", "parquet"}),
         description="What moved each score since the scores before it: the judge (the same answer, judged in another way), the answers "
         "(another answer, judged in the same way), or what cannot be told. Computed from stored scores: asks nothing.\n\n"
-        "The scores before are the newest finished ones by the same judge id, also those from before it was edited; else by another judge "
-        "of the suite.",
+        "The scores before are the newest finished ones by the same judge id, also those from before it was edited; else by another judge.",
         reads=(judged_scores, arm_answers),
         inputs=score_moves.move_inputs,
         materialize=_moved,

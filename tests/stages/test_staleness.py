@@ -91,6 +91,15 @@ EDITS: dict[str, Callable[[Edited], None]] = {
     "a cell's model or sampling": lambda edited: edited.project(cells__reader__sampling__max_tokens=77),
     "a judge's model or sampling": lambda edited: edited.project(judges__strict__model="judge-small"),
     "a rubric": lambda edited: edited.text("rubric.md", "fair", "strict"),
+    "a cell is added": lambda edited: edited.project(
+        cells__new={"model": "extractive", "endpoint": "here", "sampling": {"max_tokens": 20}},
+        suites__kettle__cells=["reader", "brief", "new"],
+    ),
+    "a cell is removed": lambda edited: edited.project(suites__kettle__cells=["brief"]),
+    "a judge is added": lambda edited: edited.project(
+        judges__new={"kind": "overlap", "model": "overlap", "endpoint": "here"}, suites__kettle__judges=["new", "facts", "strict"]
+    ),
+    "a judge is removed": lambda edited: edited.project(suites__kettle__judges=["strict"]),
     "prices, limits, `key_env`, spend caps": lambda edited: edited.project(
         endpoints__here__prices={"input_per_million_usd": 1.0, "output_per_million_usd": 1.0},
         endpoints__here__limits={"max_concurrent": 2},
@@ -267,8 +276,8 @@ def _expected(assets: str, partitions: str) -> set[Place]:
     named: set[str] = set()
     for part in re.findall(r"`(\w+)`( and what follows)?", assets):
         named |= _following(part[0]) if part[1] else {part[0]}
-    cells: tuple[str, ...] = ("reader",) if partitions == "of the cell" else ("reader", "brief")
-    judges: tuple[str, ...] = ("strict",) if partitions == "of the judge" else ("facts", "strict")
+    cells = {"of the cell": ("reader",), "of the new cell": ("new",)}.get(partitions, ("reader", "brief"))
+    judges = {"of the judge": ("strict",), "of the new judge": ("new",)}.get(partitions, ("facts", "strict"))
     places: set[Place] = {(name, None, None) for name in named & {question_set.ASSET, corpus.ASSET}}
     places |= {(name, cell, None) for name in named & {arm_answers.ASSET} for cell in cells}
     scored = named - {question_set.ASSET, corpus.ASSET, arm_answers.ASSET}
