@@ -58,14 +58,10 @@ def test_a_downstream_asset_receives_scores_of_a_cell_and_judge(starter: Starter
 
 def test_an_asset_without_partitions_receives_all_cells_one_below_the_other(tmp_path: Path) -> None:
     starter = StarterProject.written_to(tmp_path / "project")
-    short = {"model": "extractive", "endpoint": "here", "sampling": {"max_tokens": 30}}
-    starter.edit({"cells.short": short, "suites.kettle.cells": ["reader", "short"]})
-    starter.register()
-    starter.materialize(["question_set", "corpus"])
+    starter.add_cells("short")
+    starter.answer()
     cells = starter.instance.get_dynamic_partitions("kettle.cells")
     assert len(cells) == 2
-    for cell in cells:
-        starter.materialize(["arm_answers"], cell)
     received: list[pd.DataFrame] = []
 
     @dg.asset(ins={"answers": dg.AssetIn(key_of("arm_answers"))})
