@@ -130,9 +130,10 @@ def of_judge(name: str, evidence: JudgeEvidence) -> Finding:
 @pytest.mark.parametrize(
     ("answering", "judging", "passed", "said"),
     [
-        ("model-a", "model-b", True, "model-b judges the answers of model-a"),
+        ("model-a", "model-b", True, "model-b judges the answers of model-a: two models by their names, compared without vendor, region"),
         ("model-a", "model-a", False, "model-a judges its own answers: models"),
-        ("model-a", "maker/Model-A", False, "model-a judges its own answers: models"),
+        ("model-a", "maker/Model-A", False, "model-a judges its own answers under the name maker/Model-A: models"),
+        ("model-a", "openai:model-a-2024-08-06", False, "model-a judges its own answers under the name openai:model-a-2024-08-06: models"),
         ("model-a", "model-a-mini", True, "judges the answers of"),
     ],
 )

@@ -8,6 +8,7 @@ from evalplatform.project.policy import SuiteChecks
 from evalplatform.reports import words
 from evalplatform.stages import judged_scores
 from evalplatform.stages.checks.check import EXAMPLES_SHOWN, Check, Finding, not_told
+from evalplatform.stages.checks.model_names import same_model
 
 # What a docs arm serves is looked at by `corpus`, and an edit shows there; asking it again could mean calling a service.
 DOCUMENT_INPUTS = frozenset({"documents", "retrieval"})
@@ -49,11 +50,6 @@ def changed_prompts(sent: Mapping[str, str], now: Mapping[str, str]) -> list[str
     return [name for name in changed if not any(name.startswith(f"{arm}/") for arm in changed)]
 
 
-def same_model(one: str, other: str) -> bool:
-    """Say whether two names mean one model, whoever serves it: `openai/gpt-x` at a router is `gpt-x` at its maker."""
-    return one.casefold().rpartition("/")[2] == other.casefold().rpartition("/")[2]
-
-
 def _last_name(name: str) -> str:
     return name.rpartition("/")[2].rpartition(":")[2]
 
@@ -64,11 +60,13 @@ def _self_judging(evidence: JudgeEvidence, settings: SuiteChecks) -> Finding:
     own = same_model(judge.model, cell.model)
     elsewhere = (judge.provider, judge.base_url) != (cell.provider, cell.base_url)
     at = " (by its name: the two are asked at different endpoints)" if elsewhere else ""
+    spelled = "" if judge.model == cell.model else f" under the name {judge.model}"
     return Finding(
         passed=not own,
-        sentence=f"{cell.model} judges its own answers{at}: models favour what they would have written. Name another judge."
+        sentence=f"{cell.model} judges its own answers{spelled}{at}: models favour what they would have written. Name another judge."
         if own
-        else f"{judge.model} judges the answers of {cell.model}.",
+        else f"{judge.model} judges the answers of {cell.model}: two models by their names, compared without vendor, region, variant "
+        "and date.",
         value=float(own),
         unit="share of votes by the answering model",
         examples=(f"{cell.id} and {evidence.judge.id}",) if own else (),
