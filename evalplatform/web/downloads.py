@@ -2,7 +2,7 @@
 
 The address is stable: it is what Dagster's metadata links to. What answers it is a link that the store signs at the moment of the click,
 or, where the store has none (a local folder), the bytes, checked against their digest. Pages that a browser shows come from here with
-either store, under their own policy and with the files they link to beside them: a signed link would bring neither.
+either store, also to be saved, under their own policy and with the files they link to beside them: a signed link would bring neither.
 """
 
 import base64
@@ -44,11 +44,15 @@ def download(
     if isinstance(wanted, BundleAddress):
         return _bundle(request, opened, wanted, manifest)
     file = addressed_file(manifest, wanted)
-    shown = wanted.file.rpartition(".")[2] in SHOWN_ENDINGS and not as_file
-    if shown and wanted.version is None:
+    if _is_page(wanted) and not as_file and wanted.version is None:
         # A page's links are relative: under the address of its version they lead to the files that were made with it.
         return RedirectResponse(wanted.pinned(manifest.data_version).path, headers={"Cache-Control": "no-store"})
-    return _file(request, opened, manifest, file, wanted, shown=shown)
+    return _file(request, opened, manifest, file, wanted, saved=as_file or not _is_page(wanted))
+
+
+def _is_page(wanted: FileAddress) -> bool:
+    """Say whether a browser shows the file, unless it is told to save it."""
+    return wanted.file.rpartition(".")[2] in SHOWN_ENDINGS
 
 
 def _read(address: str, version: str | None) -> FileAddress | BundleAddress:
@@ -60,17 +64,17 @@ def _read(address: str, version: str | None) -> FileAddress | BundleAddress:
 
 
 def _file(
-    request: Request, opened: OpenedProject, manifest: ArtifactManifest, file: ArtifactFile, wanted: FileAddress, *, shown: bool
+    request: Request, opened: OpenedProject, manifest: ArtifactManifest, file: ArtifactFile, wanted: FileAddress, *, saved: bool
 ) -> Response:
     headers = {
         **_described(file.digest, pinned=wanted.version is not None),
-        "Content-Disposition": f'{"inline" if shown else "attachment"}; filename="{wanted.file}"',
+        "Content-Disposition": f'{"attachment" if saved else "inline"}; filename="{wanted.file}"',
     }
     if _known(request, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     if request.method == "HEAD":  # a link is signed for GET alone, and the manifest knows all that is asked
         return Response(media_type=file.media_type, headers={**headers, "Content-Length": str(file.size_bytes)})
-    if not shown:
+    if not _is_page(wanted):
         link = opened.catalog.download_link(manifest, wanted.file, expires_seconds=opened.project.deployment.download_link_seconds)
         if link is not None:
             return RedirectResponse(link, headers={"Cache-Control": "no-store", "Repr-Digest": headers["Repr-Digest"]})

@@ -19,6 +19,7 @@ def test_a_download_link_works_for_anyone_who_has_it_and_not_without_its_signatu
     assert link is not None
     with urllib.request.urlopen(link) as response:
         assert response.read() == b"<p>hello</p>"
+        assert response.headers["Content-Disposition"] == 'attachment; filename="report.html"'  # never shown in the store's name
     with pytest.raises(urllib.error.HTTPError) as refused, urllib.request.urlopen(link.partition("?")[0]):
         pass
     assert refused.value.code == 403

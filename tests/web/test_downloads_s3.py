@@ -60,7 +60,7 @@ def test_a_click_gets_a_link_that_any_client_can_follow_until_it_expires(served:
     assert signed["X-Amz-Expires"] == [str(LINK_SECONDS)]
     assert S3_SECRET_ACCESS_KEY not in link
     got = fetch(link)
-    assert got.status == 200
+    assert (got.status, got.headers["Content-Disposition"]) == (200, 'attachment; filename="scores.parquet"')
     assert f"sha256:{hashlib.sha256(got.body).hexdigest()}" == served.manifest("judged_scores").files["scores.parquet"].digest
     time.sleep(max(0.0, clicked_at + LINK_SECONDS + 1.5 - time.monotonic()))
     assert fetch(link).status == 403
@@ -83,6 +83,14 @@ def test_pages_and_bundles_come_from_the_app_with_their_policy(served: Served) -
     assert page.headers["Content-Security-Policy"].startswith("sandbox")
     assert f"sha256:{hashlib.sha256(page.body).hexdigest()}" == manifest.files["report.html"].digest
     assert served.server.get(f"/download/kettle/{manifest.artifact.partition}/reports.zip").body.startswith(b"PK")
+
+
+@pytest.mark.parametrize("file", ["report.html", "report.md"])
+def test_a_page_that_is_saved_comes_from_the_app_too(served: Served, file: str) -> None:
+    saved = served.server.get(served.path("arms_report", file) + "?download=1")
+    assert (saved.status, saved.headers["Content-Disposition"]) == (200, f'attachment; filename="{file}"')
+    assert saved.headers["Content-Security-Policy"].startswith("sandbox")
+    assert f"sha256:{hashlib.sha256(saved.body).hexdigest()}" == served.manifest("arms_report").files[file].digest
 
 
 def test_head_and_known_bytes_are_answered_without_a_link(served: Served) -> None:

@@ -99,9 +99,13 @@ class S3Store:
 
     def download_link(self, key: str, *, expires_seconds: int) -> str | None:
         """Return a presigned link that works for a while. It is made here: nothing is asked of the store, the key may not exist."""
+        name = self._name(key)
+        saved = f'attachment; filename="{key.rpartition("/")[2]}"'  # no key holds what would have to be quoted
         with self._failures(key):
             return self._client.generate_presigned_url(
-                "get_object", Params={"Bucket": self._bucket, "Key": self._name(key)}, ExpiresIn=expires_seconds
+                "get_object",
+                Params={"Bucket": self._bucket, "Key": name, "ResponseContentDisposition": saved},
+                ExpiresIn=expires_seconds,
             )
 
     def _name(self, key: str) -> str:
