@@ -57,7 +57,7 @@ class ObjectStore(Protocol):
     def download_link(self, key: str, *, expires_seconds: int) -> str | None:
         """Return a link that works for a while, or None where the store has no such thing (a local folder).
 
-        A browser that follows it saves the object, under the last part of its key, and shows it in no case: what models wrote would be shown
-        in the name of the store, without the policy that the web app gives it.
+        A browser that follows it saves the object, under the last part of its key, and never shows it: what models wrote would be shown in
+        the name of the store, without the policy that the web app gives it.
         """
         ...

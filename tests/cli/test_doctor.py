@@ -177,6 +177,15 @@ def test_a_secret_of_the_environment_is_cleared_from_whatever_a_check_says(proje
     assert finding.found == "cannot open postgresql://me:***@host/db?password=*** (***)"
 
 
+@pytest.mark.parametrize("said", ["pa55%2Fword%40mine", "pa55/word@mine"])
+def test_a_password_is_cleared_as_the_address_has_it_and_as_the_database_names_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch, said: str
+):
+    monkeypatch.setenv("EVALPLATFORM_DATABASE", "postgresql://me:pa55%2Fword%40mine@127.0.0.1:9/db")
+    (finding,) = findings(project, Check("any", lambda _: [ok("any", f"the server refuses {said}.")]))
+    assert finding.found == "the server refuses ***."
+
+
 def test_a_database_of_a_newer_version_is_a_problem(project: Path):
     from sqlalchemy import text
 

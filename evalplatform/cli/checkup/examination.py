@@ -4,7 +4,7 @@ import re
 import threading
 import time
 from collections.abc import Iterable, Sequence
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from evalplatform.cli.checkup.findings import Check, Finding, Patient, problem
 from evalplatform.kernel.errors import EvalplatformError, InputError
@@ -51,15 +51,17 @@ def _secrets(patient: Patient) -> list[str]:
     settings = patient.opened.project.settings
     named = {endpoint.key_env for endpoint in settings.endpoints.values()}
     values = [value for name, value in patient.environ.items() if name in named or SECRET_NAME.search(name)]
-    values += [_password(url) for url in (settings.database, settings.storage)]
+    values += [form for url in (settings.database, settings.storage) for form in _password_forms(url)]
     return [value for value in values if len(value) >= SHORTEST_SECRET_CHARS]
 
 
-def _password(url: str) -> str:
+def _password_forms(url: str) -> tuple[str, ...]:
+    """Return the password in an address as it stands there, and as a server's message may have it: decoded."""
     try:
-        return urlsplit(url).password or ""
+        password = urlsplit(url).password or ""
     except ValueError:
-        return ""
+        return ()
+    return password, unquote(password)
 
 
 def _without(secrets: Iterable[str], finding: Finding) -> Finding:
