@@ -1,6 +1,7 @@
 """Writing result files where a user asked for them."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from evalplatform.kernel.errors import InputError
@@ -41,6 +42,35 @@ def check_writable(path: Path, *, field: str) -> None:
         temporary.unlink()
     except (OSError, ValueError) as error:
         raise _cannot_write(path, error).placed(field=field) from error
+
+
+def check_new(path: Path, *, field: str) -> None:
+    """Return nothing if there is no file of that name.
+
+    Raises:
+        InputError: there is one; it may hold what exists nowhere else.
+    """
+    if path.is_symlink() or path.exists():
+        raise InputError("is there already, and is not overwritten: name a new file.", file=path, field=field)
+
+
+def write_new(path: Path, data: bytes, *, field: str) -> None:
+    """Write `data` to a file that was not there, as a whole or not at all; folders are made as needed.
+
+    Raises:
+        InputError: there is such a file, also one that somebody else made meanwhile; or it cannot be written.
+    """
+    temporary = _temporary(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(data)
+        os.link(temporary, path)  # fails where the name is taken; a rename would replace it
+    except (OSError, ValueError) as error:
+        check_new(path, field=field)
+        raise _cannot_write(path, error).placed(field=field) from error
+    finally:
+        with suppress(OSError, ValueError):
+            temporary.unlink()
 
 
 def _temporary(path: Path) -> Path:

@@ -26,22 +26,26 @@ def template(
     project: ProjectOption = None,
     json_result: JsonOption = False,
 ) -> int:
-    """Write a suite's answers for blind labelling: each once, shuffled, without arm, cell or points. Exit code 1 when there is none."""
+    """Write a suite's answers for blind labelling: each once, shuffled, without arm, cell or points. Exit code 1 when there is none.
+
+    A file that is there is never overwritten: it may hold labels.
+    """
     import io
 
     import orjson
 
     from evalplatform.cli.console import required_project
-    from evalplatform.cli.files import write_if_changed
+    from evalplatform.cli.files import check_new, write_new
     from evalplatform.reports.label_template import write_label_template
     from evalplatform.stages.label_template import answers_to_label
     from evalplatform.wiring import OpenedProject
 
+    check_new(out, field="--out")
     with OpenedProject(required_project(project)) as opened:
         answers = answers_to_label(opened.suite_context(suite), cell=cell, seed=seed)
     text = io.StringIO(newline="")
     write_label_template(text, answers)
-    write_if_changed(out, text.getvalue().encode())
+    write_new(out, text.getvalue().encode(), field="--out")
     result = {"file": str(out), "answers": len(answers)}
     typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode() if json_result else f"{out}: {plural(len(answers), 'answer')}")
     return 0 if answers else 1
@@ -85,7 +89,8 @@ def import_(
 def _import_lines(done: "LabelImport") -> list[str]:
     verb = "would be imported" if done.dry_run else "imported"
     unjudged = f"{plural(done.unjudged_rows, 'row')} without a judgement"
-    lines = [f"{plural(done.added, 'label')} {verb}, {done.already_there:,} there already, {unjudged}"]
+    repeated = f"{done.repeated:,} repeated in the file, " if done.repeated else ""
+    lines = [f"{plural(done.added, 'label')} {verb}, {done.already_there:,} there already, {repeated}{unjudged}"]
     if done.passed_over_columns:
         lines.append(f"columns that were not read: {', '.join(done.passed_over_columns)}")
     return lines

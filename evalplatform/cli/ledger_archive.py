@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 import zstandard
 
+from evalplatform.cli.files import check_new
 from evalplatform.kernel.errors import InputError
 from evalplatform.ports.ledger import CallKey, LedgerRow
 
@@ -23,8 +24,7 @@ def check_archive_path(path: Path, *, field: str) -> None:
     """
     if not path.name.endswith(ENDINGS):
         raise InputError(f"has to end with {' or '.join(ENDINGS)}.", file=path, field=field)
-    if path.exists():
-        raise InputError("is there already, and is not overwritten: name a new file.", file=path, field=field)
+    check_new(path, field=field)
 
 
 async def write_archive(path: Path, rows: AsyncIterable[LedgerRow]) -> int:

@@ -21,7 +21,8 @@ ByKey = Mapping[tuple[str, str, str, str], Sequence[Label]]
 class LabelImport(Value):
     """What an import came to. `unknown_answers` counts the labelled answers that nothing stored has; their labels are kept all the same.
 
-    With `dry_run` nothing was written, and `added` says what would be.
+    `already_there` counts the labels that the store holds, `repeated` what the file says more than once. With `dry_run` nothing was written, and
+    `added` says what would be.
     """
 
     file: str
@@ -31,6 +32,7 @@ class LabelImport(Value):
     unjudged_rows: int
     added: int
     already_there: int
+    repeated: int
     labellers: tuple[str, ...]
     unknown_answers: int
     passed_over_columns: tuple[str, ...]
@@ -70,7 +72,8 @@ def import_labels(
         rows=read.rows,
         unjudged_rows=read.unjudged_rows,
         added=added,
-        already_there=len(read.labels) + read.repeated - added,
+        already_there=len(read.labels) - added,
+        repeated=read.repeated,
         labellers=tuple(sorted({item.label.labeller for item in read.labels})),
         unknown_answers=len(unknown),
         passed_over_columns=read.passed_over,

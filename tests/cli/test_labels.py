@@ -71,6 +71,7 @@ def stored_labels(project: str = "my-project") -> list[Label]:
 
 def labelled(command: Command, judgement: Callable[[int], Row], *, labeller: str = "ana", answers: int = 40) -> None:
     """Label answers of the suite by the blind template, row by row."""
+    Path("blind.csv").unlink(missing_ok=True)
     assert command("labels", "template", "--suite", "kettle", "--out", "blind.csv").code == 0
     rows = [{**row, **judgement(number)} for number, row in enumerate(rows_of("blind.csv")[:answers])]
     assert command("labels", "import", write_rows("done.csv", rows), "--labeller", labeller).code == 0
@@ -88,11 +89,22 @@ def test_the_template_shows_each_answer_once_without_arm_cell_or_points(command:
     assert set(digests) == {row["answer_digest"] for row in scores}
 
 
+def test_a_template_never_takes_the_place_of_a_file_that_is_there(command: Command, stored: Path) -> None:
+    template = ("labels", "template", "--suite", "kettle", "--out", "mine.csv")
+    assert command(*template).code == 0
+    filled_in = Path(write_rows("mine.csv", [{**row, "label_points": "70"} for row in rows_of("mine.csv")])).read_bytes()
+    ran = command(*template, "--seed", "1")
+    assert ran.code == 2
+    assert "mine.csv: --out: is there already, and is not overwritten: name a new file." in ran.err
+    assert Path("mine.csv").read_bytes() == filled_in
+
+
 def test_the_templates_order_depends_on_the_seed_alone(command: Command, stored: Path) -> None:
     files = []
-    for seed in (0, 0, 1):
-        assert command("labels", "template", "--suite", "kettle", "--out", "blind.csv", "--seed", seed, "--cell", "reader").code == 0
-        files.append([row["answer_digest"] for row in rows_of("blind.csv")])
+    for number, seed in enumerate((0, 0, 1)):
+        out = f"blind-{number}.csv"
+        assert command("labels", "template", "--suite", "kettle", "--out", out, "--seed", seed, "--cell", "reader").code == 0
+        files.append([row["answer_digest"] for row in rows_of(out)])
     assert files[0] == files[1] != files[2]
     assert sorted(files[0]) == sorted(files[2])
 
@@ -104,7 +116,8 @@ def test_the_reports_scores_file_with_a_column_added_is_imported(command: Comman
     assert ran.code == 0
     done = json.loads(ran.out)
     assert (done["added"], done["unknown_answers"], done["labellers"]) == (len(expected), 0, ["ana"])
-    assert done["added"] + done["already_there"] + done["unjudged_rows"] == len(rows)
+    assert done["added"] + done["repeated"] + done["unjudged_rows"] == len(rows)
+    assert done["already_there"] == 0
     assert {label.subject for label in stored_labels()} == expected
     assert {(label.labeller, label.value) for label in stored_labels()} == {("ana", "passed")}
 
@@ -138,6 +151,16 @@ def test_a_dry_run_says_what_would_happen_and_writes_nothing(command: Command, s
     ran = command("labels", "import", write_rows("one.csv", rows), "--labeller", "ana", "--dry-run")
     assert (ran.code, ran.out) == (0, "1 label would be imported, 0 there already, 0 rows without a judgement\n")
     assert stored_labels() == []
+
+
+def test_what_a_file_says_twice_is_not_said_to_be_stored_already(command: Command, stored: Path) -> None:
+    digests = [row["answer_digest"] for row in downloaded_scores(command)]
+    file = write_rows("dup.csv", [{"answer_digest": digests[0], "label_points": "70"}] * 5)
+    ran = command("labels", "import", file, "--labeller", "ana", "--dry-run")
+    assert ran.out == "1 label would be imported, 0 there already, 4 repeated in the file, 0 rows without a judgement\n"
+    assert command("labels", "import", file, "--labeller", "ana").code == 0
+    ran = command("labels", "import", file, "--labeller", "ana")
+    assert ran.out == "0 labels imported, 1 there already, 4 repeated in the file, 0 rows without a judgement\n"
 
 
 def test_one_bad_row_keeps_every_row_out(command: Command, stored: Path) -> None:
