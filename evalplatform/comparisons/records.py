@@ -49,6 +49,13 @@ class ScorePoints(NamedTuple):
     reason: str | None
 
 
+class ScoreCost(NamedTuple):
+    """How many calls a judged score took, and their known cost; None where none is known."""
+
+    calls: int
+    cost_usd: float | None
+
+
 class JudgedScore(Value):
     """A judgement, and which question, arm and draw it belongs to."""
 

@@ -167,7 +167,7 @@ def _stored_run(context: SuiteContext, cell: Cell, judge: JudgeCell | None, read
         context.suite.checks,
         answers=AnswerEvidence(answers=answers, calls=answer_facts(read.answers).calls),
         judge=None if judge is None else JudgeEvidence(cell=cell, judge=judge, prompts_sent={}, prompts_now=_NOT_IN_REPORTS),
-        scores=None if read.scores is None else score_evidence(context, read.scores, scores),
+        scores=None if read.scores is None else score_evidence(context, read.scores, scores, [score.judgement for score in scores]),
     )
     return _StoredRun(
         facts=_facts(context, cell, judge, read, questions, checks),

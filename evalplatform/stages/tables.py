@@ -9,7 +9,7 @@ import orjson
 
 from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.artifacts.parquet import parquet_bytes, parquet_rows
-from evalplatform.comparisons.records import JudgedScore, ScorePoints
+from evalplatform.comparisons.records import JudgedScore, ScoreCost, ScorePoints
 from evalplatform.kernel.compact import Compactor
 from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import DigestMismatchError
@@ -57,6 +57,13 @@ def read_score_points(data: bytes) -> Iterator[ScorePoints]:
     for rows in parquet_rows(data, columns=ScorePoints._fields):
         for row in rows:
             yield ScorePoints(**{**row, "reason": _text_in(row["reason"])})
+
+
+def read_score_costs(data: bytes) -> Iterator[ScoreCost]:
+    """Iterate over the calls and costs of a table of scores, its other columns unread."""
+    for rows in parquet_rows(data, columns=ScoreCost._fields):
+        for row in rows:
+            yield ScoreCost(**row)
 
 
 def texts_table(texts: Mapping[str, str]) -> bytes:

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from evalplatform.calls.counts import CallCounts
 from evalplatform.comparisons.question_scores import question_scores
+from evalplatform.comparisons.records import ScoreCost
 from evalplatform.comparisons.verdicts import arm_verdicts, question_verdicts
 from evalplatform.judging.judge import JudgeSettings
 from evalplatform.kernel.digests import text_digest
@@ -16,6 +17,7 @@ from evalplatform.stages.checks.answer_checks import ANSWER_CHECKS, AnswerEviden
 from evalplatform.stages.checks.check import CheckResult, results_of
 from evalplatform.stages.checks.judge_checks import JUDGE_CHECKS, JudgeEvidence
 from evalplatform.stages.checks.score_checks import SCORE_CHECKS, ScoreEvidence
+from evalplatform.stages.checks.unpriced import CallPrices, call_prices
 from evalplatform.stats.paired_rates import PairedPasses, mcnemar_p_value, paired_rate_difference
 from tests.support.arm_rows import answer, failed, question_id, score
 
@@ -24,6 +26,7 @@ counts = st.integers(0, 40)
 calls = st.builds(CallCounts, paid=counts, replayed=counts, shared=counts, failed=counts, unpriced=st.just(0)).flatmap(
     lambda made: st.integers(0, made.paid).map(lambda unpriced: made.with_changes(unpriced=unpriced))
 )
+costs = st.builds(ScoreCost, calls=st.integers(0, 9), cost_usd=st.one_of(st.none(), st.floats(0, 1)))
 settings = st.builds(
     SuiteChecks,
     coverage=st.builds(CoverageCheck, least_scored_rate=rates, blocking=st.booleans()),
@@ -82,11 +85,11 @@ def test_checks_of_answers(evidence: AnswerEvidence, limits: SuiteChecks) -> Non
     told(results_of(ANSWER_CHECKS, evidence, limits), limits)
 
 
-@given(score_tables(), settings, calls)
-def test_checks_of_scores(table: tuple[list[str], int, int, list], limits: SuiteChecks, made: CallCounts) -> None:  # type: ignore[type-arg]
+@given(score_tables(), settings, st.lists(costs).flatmap(lambda rows: calls.map(lambda run: call_prices(rows, run))))
+def test_checks_of_scores(table: tuple[list[str], int, int, list], limits: SuiteChecks, made: CallPrices) -> None:  # type: ignore[type-arg]
     names, questions, draws, rows = table
     scores = question_scores(rows, arms=names, question_ids=[question_id(number) for number in range(questions)], draws=draws)
-    told(results_of(SCORE_CHECKS, ScoreEvidence(scores=scores, baseline_arm="baseline", questions=questions, calls=made), limits), limits)
+    told(results_of(SCORE_CHECKS, ScoreEvidence(scores=scores, baseline_arm="baseline", questions=questions, prices=made), limits), limits)
 
 
 digests = st.dictionaries(st.text(max_size=5), st.text(max_size=3), max_size=4)

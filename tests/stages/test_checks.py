@@ -1,6 +1,7 @@
 """The checks: what each of them finds, and what one that blocks stops."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from evalplatform.answering.records import ArmAnswer
 from evalplatform.calls.counts import CallCounts
 from evalplatform.comparisons.question_scores import question_scores
+from evalplatform.comparisons.records import ScoreCost
 from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import CheckFailedError
 from evalplatform.ports.documents import Chunk
@@ -19,7 +21,8 @@ from evalplatform.stages.checks.answer_checks import ANSWER_CHECKS, AnswerEviden
 from evalplatform.stages.checks.check import Finding, results_of
 from evalplatform.stages.checks.judge_checks import JUDGE_CHECKS, JudgeEvidence, prompt_digests
 from evalplatform.stages.checks.score_checks import SCORE_CHECKS, ScoreEvidence
-from evalplatform.stages.checks.stored import judge_check_results
+from evalplatform.stages.checks.stored import judge_check_results, score_check_results
+from evalplatform.stages.checks.unpriced import CallPrices, call_prices
 from evalplatform.stages.facts import report_facts
 from evalplatform.stages.judged_scores import materialize_judged_scores
 from evalplatform.stages.pipeline import CellRun, run_cell
@@ -79,14 +82,54 @@ def test_where_no_arm_retrieves_there_is_nothing_to_pass() -> None:
     assert "No arm retrieved anything" in found.sentence
 
 
-def test_one_unpriced_call_of_a_thousand_is_seen() -> None:
-    found = of_answers("unpriced", [], calls=CallCounts(paid=10_000, unpriced=1))
-    assert (found.passed, found.value) == (False, 0.0001)
-    assert found.sentence.startswith("0.1% of 10,000 paid answer calls")
-    assert of_answers("unpriced", [], calls=CallCounts(paid=10_000)).passed is True
-    allowed = SuiteChecks(unpriced=UnpricedCheck(most_unpriced_rate=0.0001))
-    assert of_answers("unpriced", [], calls=CallCounts(paid=10_000, unpriced=1), settings=allowed).passed is True
-    assert of_answers("unpriced", [], calls=CallCounts(replayed=5)).passed is None
+def test_one_unpriced_call_of_a_thousand_is_seen_whichever_run_paid_for_it() -> None:
+    priced = [answer(number, "baseline").with_changes(calls=1, cost_usd=0.0) for number in range(2_000)]
+    one = [priced[0].with_changes(cost_usd=None), *priced[1:]]
+    for calls in (CallCounts(paid=2_000, unpriced=1), CallCounts(replayed=2_000), CallCounts(paid=1, replayed=1_999)):
+        found = of_answers("unpriced", one, calls=calls)
+        assert (found.passed, found.value) == (False, 0.0005)
+        assert found.sentence.startswith("0.1% of 2,000 answer calls have no known price")
+        assert of_answers("unpriced", one, calls=calls, settings=SuiteChecks(unpriced=UnpricedCheck(most_unpriced_rate=0.0005))).passed
+    assert of_answers("unpriced", priced).passed is True
+    assert of_answers("unpriced", [one[0].with_changes(calls=0)]).passed is None
+
+
+def test_a_judgement_of_several_calls_hides_none_without_a_price_from_the_run_that_paid_for_it() -> None:
+    rows = [ScoreCost(calls=3, cost_usd=0.2), ScoreCost(calls=1, cost_usd=None), ScoreCost(calls=0, cost_usd=None)]
+    assert call_prices(rows, CallCounts()) == CallPrices(calls=4, unpriced=1)
+    assert call_prices(rows, CallCounts(paid=4, unpriced=2)) == CallPrices(calls=4, unpriced=2)
+
+
+def test_a_run_whose_calls_an_interrupted_one_paid_is_blocked_for_their_prices_all_the_same(tmp_path: Path) -> None:
+    with running_stub() as stub:
+        there = f'  there: {{provider: openai-compatible, base_url: "{stub.url}"}}'
+        file = with_checks(starter(tmp_path, ("  here: {provider: offline}", f"  here: {{provider: offline}}\n{there}")), "{}")
+        edited(file, ("endpoint: here, sampling", "endpoint: there, sampling"))
+        ran(file)
+        for artifact in ("arm_answers", "judged_scores"):  # a kill before they were stored leaves the ledger alone
+            shutil.rmtree(next(folder for folder in (tmp_path / ".evalplatform").rglob(artifact)))
+        asked = stub.requests
+        edited(file, ("checks: {}", "checks: {unpriced: {blocking: true}}"))
+        with pytest.raises(CheckFailedError, match=r"checks\.unpriced: .* 100.0% of 40 answer calls have no known price"):
+            ran(file)
+        assert stub.requests == asked
+
+
+def test_a_judges_calls_are_looked_at_for_their_prices_in_the_stored_scores(tmp_path: Path) -> None:
+    with running_stub() as stub:
+        there = f'  there: {{provider: openai-compatible, base_url: "{stub.url}"}}'
+        file = starter(
+            tmp_path,
+            ("  here: {provider: offline}", f"  here: {{provider: offline}}\n{there}"),
+            ("facts: {kind: overlap, model: overlap, endpoint: here}", "facts: {kind: rubric, model: other, endpoint: there}"),
+        )
+        ran(file)
+    with OpenedProject(load_project(file, environ={})) as opened:
+        context = opened.suite_context("kettle")
+        results = score_check_results(context, context.project.cells_of("kettle")[0], context.project.judges_of("kettle")[0])
+    found = next(result.finding for result in results if result.name == "unpriced")
+    assert (found.passed, found.value) == (False, 1.0)
+    assert found.sentence.startswith("100.0% of 40 judge calls have no known price")
 
 
 @pytest.mark.parametrize(
@@ -225,7 +268,7 @@ def test_only_arms_and_what_was_said_to_the_model_count_as_prompts() -> None:
 def of_scores(name: str, table: Table, *, questions: int, settings: SuiteChecks | None = None) -> Finding:
     ids = [question_id(number) for number in range(questions)]
     scores = question_scores(scores_of(table), arms=list(table), question_ids=ids, draws=1)
-    evidence = ScoreEvidence(scores=scores, baseline_arm="baseline", questions=questions, calls=PAID)
+    evidence = ScoreEvidence(scores=scores, baseline_arm="baseline", questions=questions, prices=CallPrices(calls=4, unpriced=0))
     results = results_of(SCORE_CHECKS, evidence, settings or SuiteChecks())
     return next(result.finding for result in results if result.name == name)
 

@@ -12,6 +12,7 @@ from evalplatform.project.policy import SuiteChecks
 from evalplatform.reports import words
 from evalplatform.stages import arm_answers
 from evalplatform.stages.checks.check import EXAMPLES_SHOWN, Check, Finding, not_told
+from evalplatform.stages.checks.unpriced import call_prices, unpriced_finding
 
 
 @dataclass(frozen=True)
@@ -39,25 +40,8 @@ def _empty_retrieval(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding
     )
 
 
-def unpriced_finding(calls: CallCounts, settings: SuiteChecks, *, what: str) -> Finding:
-    """Return whether paid calls have a price; `what` names them, such as `answer`."""
-    if not calls.paid:
-        return not_told(f"No {what} call was paid for in the run that made this, so there is no price to check.")
-    rate, limit = calls.unpriced / calls.paid, settings.unpriced.most_unpriced_rate
-    return Finding(
-        passed=rate <= limit,
-        sentence=f"{words.share_up(rate)} of {plural(calls.paid, f'paid {what} call')} have no known price: costs are partial, and no "
-        "spend cap counts them. `prices` of the endpoint says what they cost."
-        if calls.unpriced
-        else f"{plural(calls.paid, f'paid {what} call')}, each with a known price.",
-        value=rate,
-        unit="share of paid calls",
-        limit=limit,
-    )
-
-
 def _unpriced(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding:
-    return unpriced_finding(evidence.calls, settings, what="answer")
+    return unpriced_finding(call_prices(evidence.answers, evidence.calls), settings, what="answer")
 
 
 def _all_cached(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding:
@@ -109,7 +93,7 @@ ANSWER_CHECKS: tuple[Check[AnswerEvidence], ...] = (
         name="unpriced",
         asset=arm_answers.ASSET,
         severity="warn",
-        description="Is the price of every paid answer call known? Costs and spend caps leave out those without one.",
+        description="Is the price of every answer call known, whichever run paid for it? Costs and spend caps leave out those without one.",
         find=_unpriced,
         setting="most_unpriced_rate",
         in_report=False,  # the cost table says which totals are partial

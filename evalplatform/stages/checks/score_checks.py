@@ -3,26 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from evalplatform.calls.counts import CallCounts
 from evalplatform.comparisons.coverage import paired_coverage_rate
 from evalplatform.comparisons.question_scores import QuestionScores
 from evalplatform.kernel.text import plural
 from evalplatform.project.policy import SuiteChecks
 from evalplatform.reports import words
 from evalplatform.stages import judged_scores
-from evalplatform.stages.checks.answer_checks import unpriced_finding
 from evalplatform.stages.checks.check import EXAMPLES_SHOWN, Check, Finding, not_told
+from evalplatform.stages.checks.unpriced import CallPrices, unpriced_finding
 from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST
 
 
 @dataclass(frozen=True)
 class ScoreEvidence:
-    """Each arm's points by question, out of how many questions, and the calls of the run that judged them."""
+    """Each arm's points by question, out of how many questions, and the prices of the judge's calls."""
 
     scores: Mapping[str, QuestionScores]
     baseline_arm: str
     questions: int
-    calls: CallCounts
+    prices: CallPrices
 
 
 def _coverage(evidence: ScoreEvidence, settings: SuiteChecks) -> Finding:
@@ -78,7 +77,7 @@ def _flat_sentence(flat: list[str], told: Mapping[str, Mapping[str, float]], eve
 
 
 def _unpriced(evidence: ScoreEvidence, settings: SuiteChecks) -> Finding:
-    return unpriced_finding(evidence.calls, settings, what="judge")
+    return unpriced_finding(evidence.prices, settings, what="judge")
 
 
 SCORE_CHECKS: tuple[Check[ScoreEvidence], ...] = (
@@ -104,7 +103,7 @@ SCORE_CHECKS: tuple[Check[ScoreEvidence], ...] = (
         name="unpriced",
         asset=judged_scores.ASSET,
         severity="warn",
-        description="Is the price of every paid judge call known? Costs and spend caps leave out those without one.",
+        description="Is the price of every judge call known, whichever run paid for it? Costs and spend caps leave out those without one.",
         find=_unpriced,
         setting="most_unpriced_rate",
         in_report=False,  # the header counts the judge calls without a price

@@ -21,6 +21,7 @@ from evalplatform.stages.checks.answer_checks import ANSWER_CHECKS, AnswerEviden
 from evalplatform.stages.checks.check import Check, CheckResult, results_of
 from evalplatform.stages.checks.judge_checks import JUDGE_CHECKS, JudgeEvidence, prompt_digests
 from evalplatform.stages.checks.score_checks import SCORE_CHECKS, ScoreEvidence
+from evalplatform.stages.checks.unpriced import PricedRow, call_prices
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.corpus import corpus_inputs, open_treatments
 from evalplatform.stages.facts import answer_facts, score_facts
@@ -60,12 +61,16 @@ def judge_check_results(context: SuiteContext, cell: Cell, judge: JudgeCell) -> 
 def score_check_results(context: SuiteContext, cell: Cell, judge: JudgeCell) -> tuple[CheckResult, ...]:
     """Return what the checks find of a cell's current scores under a judge. Raises InputError where there are none."""
     manifest = context.upstream(judged_scores.ASSET, judged_scores.partition(cell.key, judge.key))
-    evidence = score_evidence(context, manifest, judged_scores.stored_points(context, manifest))
+    evidence = score_evidence(
+        context, manifest, judged_scores.stored_points(context, manifest), judged_scores.stored_costs(context, manifest)
+    )
     return results_of(SCORE_CHECKS, evidence, context.suite.checks)
 
 
-def score_evidence(context: SuiteContext, manifest: ArtifactManifest, points: Iterable[PlacedPoints]) -> ScoreEvidence:
-    """Return what the checks of a stored version of scores look at, given its points."""
+def score_evidence(
+    context: SuiteContext, manifest: ArtifactManifest, points: Iterable[PlacedPoints], costs: Iterable[PricedRow]
+) -> ScoreEvidence:
+    """Return what the checks of a stored version of scores look at, given its points and what they cost."""
     answers = context.made_from(manifest, arm_answers.ASSET)
     question_ids = [question.id for question in question_set.asked_questions(context, answers).questions]
     arms = [arm.name for arm in answer_facts(answers).arms]
@@ -73,7 +78,7 @@ def score_evidence(context: SuiteContext, manifest: ArtifactManifest, points: It
         scores=question_scores(points, arms=arms, question_ids=question_ids, draws=int(answers.inputs["draws"])),
         baseline_arm=context.suite.baseline_arm,
         questions=len(question_ids),
-        calls=score_facts(manifest).calls,
+        prices=call_prices(costs, score_facts(manifest).calls),
     )
 
 
