@@ -6,8 +6,11 @@ A score before is s(A1, J1), one now s(A2, J2). With a score of the new answer b
     answers moved  s(A2, J1) - s(A1, J1)    two answers, judged in one way
 
 and with s(A1, J2) likewise: judge moved is s(A1, J2) - s(A1, J1), answers moved s(A2, J2) - s(A1, J2). Where an answer's text is the same
-before and now, no such score is needed: all of the move is the judge's. Where the judge is the same, all of it is the answers'. Otherwise,
-without one, the two cannot be told apart, and nothing is guessed.
+before and now, no such score is needed: all of the move is the judge's. Where the text is another and it was judged in the same way, all of
+it is the answer's. Otherwise, without one, the two cannot be told apart, and nothing is guessed.
+
+Judged in the same way means by the same judge, and beside the same question and material: an answer that was given other documents is also
+graded beside other documents. A third score is of no use there, since it too was given beside either the old or the new ones.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -66,6 +69,7 @@ def score_moves(
     *,
     same_judge: bool,
     changed_answers: Collection[Place],
+    changed_tasks: Collection[Place],
     new_answers_old_judge: Scores | None = None,
     old_answers_new_judge: Scores | None = None,
 ) -> list[ScoreMove]:
@@ -74,9 +78,9 @@ def score_moves(
     Args:
         now: the new answers by the new judge, s(A2, J2).
         before: the old answers by the old judge, s(A1, J1).
-        same_judge: whether both were judged by one judge key. An answer whose text is the same may move even so, where its question's
-            ground truth, its arm's material or the judge's seed is another. That too is judging in another way.
+        same_judge: whether both were given by one judge with one seed, and by one version of the code that judges.
         changed_answers: the places whose answer has another text now.
+        changed_tasks: the places where the judge was given something else beside the answer: another question, reference or material.
         new_answers_old_judge: s(A2, J1), where stored. It goes before the other where both are.
         old_answers_new_judge: s(A1, J2), where stored.
     """
@@ -84,9 +88,17 @@ def score_moves(
         ("new_answer_old_judge", new_answers_old_judge or {}),
         ("old_answer_new_judge", old_answers_new_judge or {}),
     )
-    changed = changed_answers if isinstance(changed_answers, set | frozenset) else set(changed_answers)
+    answers, tasks = frozenset(changed_answers), frozenset(changed_tasks)
     moves = [
-        _move(place, row, before.get(place), same_judge=same_judge, changed=place in changed, bridges=bridges) for place, row in now.items()
+        _move(
+            place,
+            row,
+            before.get(place),
+            same_answer=place not in answers,
+            same_judging=same_judge and place not in tasks,
+            bridges=() if place in tasks else bridges,
+        )
+        for place, row in now.items()
     ]
     gone = (row for place, row in before.items() if place not in now)
     return moves + [_placed(row, "only_before", points_before=_exact(row.points)) for row in gone]
@@ -97,8 +109,8 @@ def _move(
     now: PlacedPoints,
     before: PlacedPoints | None,
     *,
-    same_judge: bool,
-    changed: bool,
+    same_answer: bool,
+    same_judging: bool,
     bridges: tuple[tuple[Bridge, Scores], ...],
 ) -> ScoreMove:
     if before is None:
@@ -107,8 +119,8 @@ def _move(
     if points_now is None or points_before is None:
         return _placed(now, "unscored", points_before=points_before, points_now=points_now, reason=_lack(now, before))
     whole = points_now - points_before
-    if not changed or same_judge:
-        judge, answers = (0.0, whole) if changed else (whole, 0.0)
+    if same_answer or same_judging:
+        judge, answers = (whole, 0.0) if same_answer else (0.0, whole)
         return _separable(now, points_before, points_now, judge, answers)
     for bridge, scores in bridges:
         third = scores.get(place)

@@ -115,7 +115,7 @@ def _mean_texts(mean: MeanMove) -> tuple[str, str, str]:
 
 def _bridge_note(arm: ArmMoves) -> str:
     named = ", ".join(f"{BRIDGES[bridge]} {number:,}" for bridge, number in arm.bridges.items())
-    return f"{arm.arm}: where answer and judge both changed, a third score told them apart ({named})."
+    return f"{arm.arm}: where answer and judging both changed, a third score told them apart ({named})."
 
 
 def _delta_section(summary: MoveSummary) -> Section | None:
@@ -149,7 +149,7 @@ def _rest_section(summary: MoveSummary) -> Section | None:
     rows = []
     for arm in summary.arms.values():
         why = {
-            "answer and judge both changed, and no third score is stored": arm.not_separable,
+            "answer and judging both changed, and no third score tells them apart": arm.not_separable,
             **{f"unscored {reason}": number for reason, number in arm.unscored.items()},
             "scored now alone": arm.only_now,
             "scored before alone": arm.only_before,

@@ -1,12 +1,16 @@
 """Stage `score_moves` [cell x judge]: what moved a cell's scores since the scores before them, the judge or the answers. It asks nobody."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from typing import NamedTuple
 
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.comparisons.score_move_summary import ScoredVersion, StoredMoves, summarise_moves
 from evalplatform.comparisons.score_moves import Place, ScoreMove, Scores, by_place, score_moves
 from evalplatform.judging.judge import judge_model_stamp
+from evalplatform.judging.records import JudgeTask
 from evalplatform.kernel.digests import text_digest
+from evalplatform.kernel.errors import ObjectNotFoundError
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.reports.score_moves_report import move_sentences, score_moves_markdown
 from evalplatform.stages import arm_answers, judged_scores, question_set
@@ -14,7 +18,7 @@ from evalplatform.stages.context import StageKey, StageResult, SuiteContext, sto
 from evalplatform.stages.facts import ScoreMoveFacts, answer_facts, as_facts, score_facts
 from evalplatform.stages.move_table import MOVES
 from evalplatform.stages.question_clusters import suite_clusters
-from evalplatform.stages.score_predecessor import Predecessor, Scored, find_predecessor, scored_version
+from evalplatform.stages.score_predecessor import Predecessor, Scored, find_predecessor, judging_by, scored_version
 
 ASSET = "score_moves"
 CODE_VERSION = "2"
@@ -71,7 +75,9 @@ def move_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell | None, vers
     """
     assert judge is not None  # nobody grades without one
     scores_version = versions[judged_scores.ASSET]
-    found = find_predecessor(context, cell, judge, scores_version=scores_version, answers_version=versions[arm_answers.ASSET])
+    found = find_predecessor(
+        context, cell, judge, judging=judging_by(judge), scores_version=scores_version, answers_version=versions[arm_answers.ASSET]
+    )
     return _inputs(context, scores_version, found)
 
 
@@ -86,7 +92,8 @@ def stored_rows(context: SuiteContext, manifest: ArtifactManifest) -> list[Score
 
 
 def _predecessor(context: SuiteContext, cell: Cell, judge: JudgeCell, now: Scored) -> Predecessor | None:
-    return find_predecessor(context, cell, judge, scores_version=now.scores.data_version, answers_version=now.answers.data_version)
+    versions = {"scores_version": now.scores.data_version, "answers_version": now.answers.data_version}
+    return find_predecessor(context, cell, judge, judging=now.judging, **versions)
 
 
 def _inputs(context: SuiteContext, scores_version: str, found: Predecessor | None) -> dict[str, str]:
@@ -113,11 +120,13 @@ def _lineage(now: Scored, found: Predecessor | None) -> tuple[ArtifactManifest, 
 
 
 def _moves(context: SuiteContext, now: Scored, found: Predecessor) -> list[ScoreMove]:
+    changed_answers, changed_tasks = _changed(context, now.answers, found.before.answers)
     return score_moves(
         _scores(context, now),
         _scores(context, found.before),
-        same_judge=found.relation == "same_judge",
-        changed_answers=_changed_answers(context, now.answers, found.before.answers),
+        same_judge=found.same_judging,
+        changed_answers=changed_answers,
+        changed_tasks=changed_tasks,
         new_answers_old_judge=None if found.new_answers_old_judge is None else _scores(context, found.new_answers_old_judge),
         old_answers_new_judge=None if found.old_answers_new_judge is None else _scores(context, found.old_answers_new_judge),
     )
@@ -127,17 +136,41 @@ def _scores(context: SuiteContext, scored: Scored) -> Scores:
     return by_place(judged_scores.stored_points(context, scored.scores))
 
 
-def _changed_answers(context: SuiteContext, now: ArtifactManifest, before: ArtifactManifest) -> set[Place]:
-    """Return the places whose answer's text is another; versions of answers may differ and hold the same texts."""
+class _Graded(NamedTuple):
+    """What a judge was given: the digest of an answer's text, and beside it the question (None where it is gone) and the material."""
+
+    answer: str
+    question: JudgeTask | None
+    material: str | None
+
+    def is_beside_the_same(self, other: "_Graded") -> bool:
+        """Whether the judge was given the same beside the answer; no where that is not known."""
+        return self.question is not None and (self.question, self.material) == (other.question, other.material)
+
+
+def _changed(context: SuiteContext, now: ArtifactManifest, before: ArtifactManifest) -> tuple[set[Place], set[Place]]:
+    """Return the places whose answer has another text, and those where a judge was given something else beside it.
+
+    Versions of answers may differ and hold the same texts.
+    """
     if now.data_version == before.data_version:
-        return set()
-    old = _text_digests(context, before)
-    return {place for place, digest in _text_digests(context, now).items() if old.get(place) != digest}
+        return set(), set()
+    old, new = _graded(context, before), _graded(context, now)
+    both = new.keys() & old.keys()
+    changed_answers = {place for place in both if new[place].answer != old[place].answer}
+    return changed_answers, {place for place in both if not new[place].is_beside_the_same(old[place])}
 
 
-def _text_digests(context: SuiteContext, manifest: ArtifactManifest) -> dict[Place, str]:
+def _graded(context: SuiteContext, manifest: ArtifactManifest) -> dict[Place, _Graded]:
+    """Return what a judge is given of every answer that has a text."""
+    tasks: dict[str, JudgeTask] = {}
+    with suppress(ObjectNotFoundError):  # the questions of earlier answers may be gone; how those were judged is then not known
+        for question in question_set.asked_questions(context, manifest).questions:
+            tasks[question.id] = judged_scores.judge_task("", question, answer=None, draw=0, material="")
     return {
-        (answer.question_id, answer.arm, answer.draw): text_digest(answer.answer)
+        (answer.question_id, answer.arm, answer.draw): _Graded(
+            answer=text_digest(answer.answer), question=tasks.get(answer.question_id), material=answer.material_digest
+        )
         for answer in arm_answers.stored_answers(context, manifest)
         if answer.answer is not None
     }

@@ -12,6 +12,7 @@ attempt has, and would hide what was there before.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.comparisons.score_move_summary import Relation
@@ -19,6 +20,19 @@ from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.stages import arm_answers, judged_scores
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.facts import answer_facts, score_facts
+
+
+class Judging(NamedTuple):
+    """In which way scores are given, whatever answers they are of. The seed is no part of a judge's key; another may give other points."""
+
+    judge_key: str
+    seed: int | None
+    code_version: str
+
+
+def judging_by(judge: JudgeCell) -> Judging:
+    """Return the way in which a judge gives scores now."""
+    return Judging(judge_key=judge.key, seed=judge.settings.sampling.seed, code_version=judged_scores.CODE_VERSION)
 
 
 @dataclass(frozen=True)
@@ -34,6 +48,11 @@ class Scored:
         return score_facts(self.scores).judge
 
     @property
+    def judging(self) -> Judging:
+        """In which way these were given."""
+        return judging_by(self.judge)._replace(code_version=self.scores.code_version)
+
+    @property
     def name(self) -> str:
         """Judge key and data version: `strict-3fa2c1@0123456789abcdef`."""
         return f"{self.judge.key}@{self.scores.data_version}"
@@ -41,10 +60,14 @@ class Scored:
 
 @dataclass(frozen=True)
 class Predecessor:
-    """The scores before, what their judge is to the judge now, and the stored scores that tell judge and answers apart."""
+    """The scores before, what their judge is to the judge now, and the stored scores that tell judge and answers apart.
+
+    `same_judging` says whether both were given in one way. The same judge may have another seed now.
+    """
 
     before: Scored
     relation: Relation
+    same_judging: bool
     new_answers_old_judge: Scored | None = None
     old_answers_new_judge: Scored | None = None
 
@@ -55,7 +78,7 @@ def scored_version(context: SuiteContext, scores: ArtifactManifest) -> Scored:
 
 
 def find_predecessor(
-    context: SuiteContext, cell: Cell, judge: JudgeCell, *, scores_version: str, answers_version: str
+    context: SuiteContext, cell: Cell, judge: JudgeCell, *, judging: Judging, scores_version: str, answers_version: str
 ) -> Predecessor | None:
     """Return the scores before those of `scores_version`, or None where these are the first.
 
@@ -63,6 +86,7 @@ def find_predecessor(
         context: the suite.
         cell: who answered.
         judge: who judges now.
+        judging: in which way the scores now are given.
         scores_version: the scores now; they need not be stored yet.
         answers_version: the answers that they are of.
     """
@@ -73,11 +97,11 @@ def find_predecessor(
         if score_facts(current).judge.id == judge.id:
             earlier += context.catalog.versions(current.artifact)
     if (before := _newest_finished(context, earlier)) is not None:
-        return _with_bridges(context, judge, before, earlier, answers_version)
+        return _with_bridges(context, judge, judging, before, earlier, answers_version)
     now = context.catalog.version(own, scores_version)
     elsewhere = [version for current in others for version in context.catalog.versions(current.artifact)]
     before = _newest_finished(context, (version for version in elsewhere if now is None or version.created_at < now.created_at))
-    return None if before is None else _with_bridges(context, judge, before, elsewhere, answers_version)
+    return None if before is None else _with_bridges(context, judge, judging, before, elsewhere, answers_version)
 
 
 def _by_other_judges(context: SuiteContext, cell: Cell, judge: JudgeCell) -> list[ArtifactManifest]:
@@ -103,21 +127,23 @@ def _with_answers(context: SuiteContext, versions: Iterable[ArtifactManifest]) -
 
 
 def _with_bridges(
-    context: SuiteContext, judge: JudgeCell, before: Scored, versions: Iterable[ArtifactManifest], answers_version: str
+    context: SuiteContext, judge: JudgeCell, judging: Judging, before: Scored, versions: Iterable[ArtifactManifest], answers_version: str
 ) -> Predecessor:
     """Return the predecessor with the scores that tell judge and answers apart, where both changed and such scores are stored."""
     key = before.judge.key
     relation: Relation = "same_judge" if key == judge.key else "edited_judge" if before.judge.id == judge.id else "other_judge"
     before_answers = before.answers.data_version
-    if relation == "same_judge" or before_answers == answers_version:
-        return Predecessor(before=before, relation=relation)
-    by_judge_and_answers = {
-        (scored.judge.key, scored.answers.data_version): scored
+    same_judging = before.judging == judging
+    if same_judging or before_answers == answers_version:
+        return Predecessor(before=before, relation=relation, same_judging=same_judging)
+    by_judging_and_answers = {
+        (scored.judging, scored.answers.data_version): scored
         for scored in _with_answers(context, sorted(versions, key=lambda manifest: (manifest.created_at, manifest.data_version)))
     }
     return Predecessor(
         before=before,
         relation=relation,
-        new_answers_old_judge=by_judge_and_answers.get((key, answers_version)),
-        old_answers_new_judge=by_judge_and_answers.get((judge.key, before_answers)),
+        same_judging=False,
+        new_answers_old_judge=by_judging_and_answers.get((before.judging, answers_version)),
+        old_answers_new_judge=by_judging_and_answers.get((judging, before_answers)),
     )

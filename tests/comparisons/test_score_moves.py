@@ -32,6 +32,7 @@ def moved(
     *,
     same_judge: bool = False,
     changed: bool = False,
+    other_task: bool = False,
     new_old: float | str | None = None,
     old_new: float | str | None = None,
 ) -> ScoreMove:
@@ -44,6 +45,7 @@ def moved(
             scores({"docs": [before]}),
             same_judge=same_judge,
             changed_answers={("q0", "docs", 0)} if changed else (),
+            changed_tasks={("q0", "docs", 0)} if other_task else (),
             new_answers_old_judge=bridge(new_old),
             old_answers_new_judge=bridge(old_new),
         )
@@ -83,6 +85,12 @@ def test_where_both_changed_and_no_third_score_is_stored_nothing_is_guessed() ->
     assert moved(80.0, 65.0, changed=True, new_old="malformed_reply").state == "not_separable"
 
 
+def test_another_answer_beside_another_question_or_material_is_not_told_apart_by_one_judge_nor_by_a_third_score() -> None:
+    assert parts(moved(80.0, 65.0, same_judge=True, changed=True, other_task=True)) == ("not_separable", None, None, None)
+    assert parts(moved(80.0, 65.0, changed=True, other_task=True, new_old=75.0, old_new=75.0)) == ("not_separable", None, None, None)
+    assert parts(moved(80.0, 65.0, same_judge=True, other_task=True)) == ("separable", 15.0, 0.0, None)
+
+
 @pytest.mark.parametrize(
     ("now", "before", "reason"),
     [
@@ -97,7 +105,7 @@ def test_a_score_without_points_on_a_side_is_unscored_with_its_reason(now: float
 
 
 def test_scores_that_are_on_one_side_alone_are_counted_and_moved_nowhere() -> None:
-    moves = score_moves(scores({"docs": [80.0, 70.0]}), scores({"old": [65.0]}), same_judge=True, changed_answers=())
+    moves = score_moves(scores({"docs": [80.0, 70.0]}), scores({"old": [65.0]}), same_judge=True, changed_answers=(), changed_tasks=())
     assert [(move.question_id, move.arm, move.state) for move in moves] == [
         ("q0", "docs", "only_now"),
         ("q1", "docs", "only_now"),
@@ -122,7 +130,9 @@ BRIDGE = {"docs": [75.0]}
 
 
 def summary() -> MoveSummary:
-    moves = score_moves(scores(NOW), scores(BEFORE), same_judge=False, changed_answers=CHANGED, new_answers_old_judge=scores(BRIDGE))
+    moves = score_moves(
+        scores(NOW), scores(BEFORE), same_judge=False, changed_answers=CHANGED, changed_tasks=(), new_answers_old_judge=scores(BRIDGE)
+    )
     return summarise_moves(moves, arms=["baseline", "docs"], baseline_arm="baseline")
 
 
@@ -155,7 +165,9 @@ def test_a_questions_move_is_the_mean_over_its_draws() -> None:
     now = by_place([*scores({"docs": [80.0]}).values(), *scores({"docs": [60.0]}, draw=1).values()])
     before = by_place([*scores({"docs": [70.0]}).values(), *scores({"docs": [60.0]}, draw=1).values()])
     judge = (
-        summarise_moves(score_moves(now, before, same_judge=False, changed_answers=()), arms=["docs"], baseline_arm="docs")
+        summarise_moves(
+            score_moves(now, before, same_judge=False, changed_answers=(), changed_tasks=()), arms=["docs"], baseline_arm="docs"
+        )
         .arms["docs"]
         .judge
     )
@@ -163,7 +175,7 @@ def test_a_questions_move_is_the_mean_over_its_draws() -> None:
 
 
 def test_questions_of_one_cluster_widen_the_interval() -> None:
-    moves = score_moves(scores(NOW), scores(BEFORE), same_judge=False, changed_answers=())
+    moves = score_moves(scores(NOW), scores(BEFORE), same_judge=False, changed_answers=(), changed_tasks=())
     plain, clustered = (
         summarise_moves(moves, arms=["baseline"], baseline_arm="baseline", clusters=clusters).arms["baseline"].judge
         for clusters in (None, {"q0": "a", "q1": "b", "q2": "b", "q3": "b"})

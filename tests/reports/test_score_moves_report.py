@@ -29,6 +29,7 @@ def moves() -> list[ScoreMove]:
         by_place(scores(BEFORE)),
         same_judge=False,
         changed_answers={("q0", "docs", 0), ("q1", "docs", 0)},
+        changed_tasks=(),
         new_answers_old_judge=by_place(scores({"docs": [75.0]})),
     )
 
@@ -64,7 +65,7 @@ def test_a_sentence_an_arm_says_what_moved_it_and_how_much_cannot_be_told() -> N
         "baseline: the judge moved it by +1.2 [-2.7, +5.2] points, the answers by 0.0 [0.0, 0.0] points.",
         "docs: the judge moved it by +2.5 [-29.3, +34.3] points, the answers by +7.5 [-87.8, +102.8] points; 2 of 4 scores cannot be told.",
     )
-    untold = score_moves(by_place(scores(NOW)), {}, same_judge=True, changed_answers=())
+    untold = score_moves(by_place(scores(NOW)), {}, same_judge=True, changed_answers=(), changed_tasks=())
     assert move_sentences(stored(rows=untold))[0] == "baseline: none of 4 scores can be told."
 
 
@@ -78,6 +79,6 @@ def test_the_first_scores_have_a_page_that_says_so_and_no_table() -> None:
 def test_names_that_users_wrote_stay_text() -> None:
     named = [ScorePoints("q|1 <b>", "docs*", 0, points, None) for points in (10.0,)]
     before = [ScorePoints("q|1 <b>", "docs*", 0, 90.0, None)]
-    rows = score_moves(by_place(named), by_place(before), same_judge=False, changed_answers=())
+    rows = score_moves(by_place(named), by_place(before), same_judge=False, changed_answers=(), changed_tasks=())
     page = score_moves_markdown(stored(rows=rows), rows, suite="s")
     assert r"| q\|1 \<b> | docs\* |" in page

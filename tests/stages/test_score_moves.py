@@ -1,6 +1,7 @@
 """What moved a cell's scores, on a real project: edited judges, edited answers, both, and the first scores ever."""
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.comparisons.score_move_summary import StoredMoves
 from evalplatform.comparisons.score_moves import ScoreMove
 from evalplatform.project.load import load_project
+from evalplatform.stages import judged_scores
 from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.pipeline import CellRun, run_cell
 from evalplatform.stages.score_moves import MARKDOWN_FILE, materialize_score_moves, stored_moves, stored_rows
@@ -63,8 +65,18 @@ def page(file: Path, manifest: ArtifactManifest) -> str:
 
 
 def change_answers(file: Path) -> None:
-    """Edit a document, so that some answers of the arms that are given documents become others."""
+    """Edit the profile, so that some answers of its arm become others; a judge is shown nothing of a profile."""
+    profile = file.parent / "profiles/plain-speaker.md"
+    profile.write_text(profile.read_text() + "Kettle waits 80 seconds for a boil.\n")
+
+
+def change_documents(file: Path) -> None:
+    """Edit a document, so that some answers of the arms that are given it become others; a judge is shown what they were given."""
     edited(file.parent / "docs/boiling.md", ("after 90 seconds", "after 80 seconds"))
+
+
+def with_seed(judge: str) -> str:
+    return judge.replace("}", ", sampling: {seed: 5}}")
 
 
 def test_the_first_scores_have_none_before_them_and_the_result_says_so(file: Path) -> None:
@@ -103,11 +115,81 @@ def test_new_answers_by_the_same_judge_move_by_the_answers_alone(file: Path) -> 
     assert stored.relation == "same_judge"
     assert stored.before is not None
     assert stored.before.judge_key == stored.now.judge_key
-    by_arm = {arm: [row for row in rows if row.arm == arm] for arm in ("baseline", "docs")}
-    # The baseline arm is given no documents: the same text, material and prompt, and so the very same judgement.
+    by_arm = {arm: [row for row in rows if row.arm == arm] for arm in ("baseline", "profile:plain-speaker")}
+    # The baseline arm is given no profile: the same text, material and prompt, and so the very same judgement.
     assert {row.whole_move_points for row in by_arm["baseline"]} == {0.0}
-    assert any(row.answers_move_points for row in by_arm["docs"])
-    assert {row.judge_move_points for row in by_arm["docs"] if row.answers_move_points} == {0.0}
+    assert any(row.answers_move_points for row in by_arm["profile:plain-speaker"])
+    assert {row.judge_move_points for row in rows} == {0.0}
+
+
+def test_new_answers_beside_other_documents_are_not_told_apart_from_how_they_were_judged(file: Path) -> None:
+    ran(file)
+    change_documents(file)
+    ran(file)
+    _, stored, rows = moved(file)
+    assert stored.relation == "same_judge"
+    by_state = {state: [row for row in rows if row.state == state] for state in ("separable", "not_separable")}
+    assert {row.arm for row in by_state["not_separable"]} == {"docs", "docs+skill:use-kettle"}
+    assert {row.answers_move_points for row in by_state["separable"]} == {0.0}
+
+
+@pytest.mark.parametrize("change", [change_answers, change_documents])
+def test_a_seed_of_the_judge_that_changed_with_the_answers_is_not_taken_for_their_move(file: Path, change: Callable[[Path], None]) -> None:
+    ran(file)
+    change(file)
+    edited(file, (LENIENT, with_seed(LENIENT)))
+    ran(file)
+    _, stored, rows = moved(file)
+    assert stored.relation == "same_judge"
+    assert any(row.state == "not_separable" for row in rows)
+    assert {row.answers_move_points for row in rows if row.state == "separable"} == {0.0}
+
+
+def test_an_earlier_score_with_the_seed_now_tells_seed_and_answers_apart(file: Path) -> None:
+    ran(file)
+    edited(file, (LENIENT, with_seed(LENIENT)))
+    ran(file)
+    change_answers(file)
+    edited(file, (with_seed(LENIENT), LENIENT))
+    ran(file)
+    _, stored, rows = moved(file)
+    assert stored.relation == "same_judge"
+    assert {row.state for row in rows} == {"separable"}
+    assert {row.bridge for row in rows} == {None, "old_answer_new_judge"}
+
+
+def test_scores_of_another_version_of_the_judging_code_are_not_taken_for_the_same_judging(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran(file)
+    change_answers(file)
+    monkeypatch.setattr(judged_scores, "CODE_VERSION", "another")
+    ran(file)
+    _, stored, rows = moved(file)
+    assert stored.relation == "same_judge"
+    assert any(row.state == "not_separable" for row in rows)
+    assert {row.answers_move_points for row in rows if row.state == "separable"} == {0.0}
+
+
+def test_an_edited_question_leaves_its_own_new_answers_alone_untold(file: Path) -> None:
+    ran(file)
+    edited(file.parent / "questions.json", ("How do I install Kettle on a laptop?", "How do I install Kettle on a big laptop?"))
+    change_answers(file)
+    ran(file)
+    _, _, rows = moved(file)
+    assert {row.question_id for row in rows if row.state == "not_separable"} == {"install"}
+    assert {row.question_id for row in rows if row.answers_move_points} >= {"boil-time"}
+
+
+def test_where_the_questions_of_earlier_answers_are_gone_nothing_is_guessed(file: Path) -> None:
+    ran(file)
+    first = next((file.parent / ".evalplatform/store/artifacts/kettle/question_set/all").iterdir())
+    edited(file.parent / "questions.json", ("on a laptop", "on a big laptop"))
+    change_answers(file)
+    shutil.rmtree(first)
+    ran(file)
+    _, _, rows = moved(file)
+    assert {row.answers_move_points for row in rows if row.state == "separable"} == {0.0}
 
 
 def test_where_judge_and_answers_changed_at_once_only_the_unchanged_texts_are_told_apart(file: Path) -> None:
@@ -123,7 +205,7 @@ def test_where_judge_and_answers_changed_at_once_only_the_unchanged_texts_are_to
     assert states["not_separable"]
     assert {row.judge_move_points for row in states["not_separable"]} == {None}
     assert result.manifest.facts["not_separable"] == len(states["not_separable"])
-    assert "answer and judge both changed, and no third score is stored" in page(file, result.manifest)
+    assert "answer and judging both changed, and no third score tells them apart" in page(file, result.manifest)
 
 
 def test_an_earlier_score_by_the_judge_now_tells_judge_and_answers_apart(file: Path) -> None:
