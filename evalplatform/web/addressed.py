@@ -33,16 +33,20 @@ def addressed_file(manifest: ArtifactManifest, wanted: FileAddress) -> ArtifactF
         AddressError: the version has no such file; it names the nearest that it has.
     """
     if wanted.file not in manifest.files:
-        raise unknown_name(f"file of {manifest.artifact.path}", wanted.file, manifest.files)
+        raise _unknown_name(f"file of {manifest.artifact.path}", wanted.file, manifest.files)
     return manifest.files[wanted.file]
 
 
-def unknown_name(what: str, name: str, known: Iterable[str]) -> AddressError:
-    """Return the error for a name that nothing stored has, with a few of those there are and the nearest."""
-    names = sorted(known)
-    shown = ", ".join(names[:NAMES_SHOWN]) or "nothing"
-    more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
-    return AddressError(f"no stored {what} is called {name!r} (there is {shown}{more}).", nearest=nearest_name(name, names))
+def no_such_asset(catalog: ArtifactCatalog, suite: str, asset: str) -> AddressError:
+    """Return the error for an asset of which nothing is stored: the nearest of its suite, or of the suites where none has that name.
+
+    Raises:
+        StorageError: the store does not answer.
+    """
+    assets = {stored.asset for stored in catalog.list(suite=suite)}
+    if assets:
+        return _unknown_name(f"asset of {suite}", asset, assets)
+    return _unknown_name("suite", suite, {stored.suite for stored in catalog.list()})
 
 
 def _nothing_there(catalog: ArtifactCatalog, wanted: FileAddress | BundleAddress) -> AddressError:
@@ -51,10 +55,15 @@ def _nothing_there(catalog: ArtifactCatalog, wanted: FileAddress | BundleAddress
     partitions = {stored.partition for stored in catalog.list(suite=artifact.suite, asset=artifact.asset)}
     if artifact.partition in partitions:
         versions = [manifest.data_version for manifest in catalog.versions(artifact)]
-        return unknown_name(f"version of {artifact.path}", wanted.version or "", versions)
+        return _unknown_name(f"version of {artifact.path}", wanted.version or "", versions)
     if partitions:
-        return unknown_name(f"partition of {artifact.suite}/{artifact.asset}", artifact.partition, partitions)
-    assets = {stored.asset for stored in catalog.list(suite=artifact.suite)}
-    if assets:
-        return unknown_name(f"asset of {artifact.suite}", artifact.asset, assets)
-    return unknown_name("suite", artifact.suite, {stored.suite for stored in catalog.list()})
+        return _unknown_name(f"partition of {artifact.suite}/{artifact.asset}", artifact.partition, partitions)
+    return no_such_asset(catalog, artifact.suite, artifact.asset)
+
+
+def _unknown_name(what: str, name: str, known: Iterable[str]) -> AddressError:
+    """Return the error for a name that nothing stored has, with a few of those there are and the nearest."""
+    names = sorted(known)
+    shown = ", ".join(names[:NAMES_SHOWN]) or "nothing"
+    more = f" and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
+    return AddressError(f"no stored {what} is called {name!r} (there is {shown}{more}).", nearest=nearest_name(name, names))

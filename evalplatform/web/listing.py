@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.keys import checked_key
-from evalplatform.web.addressed import unknown_name
+from evalplatform.web.addressed import no_such_asset
 from evalplatform.web.dependencies import Opened
 from evalplatform.web.errors import AddressError
 from evalplatform.web.pages import page
@@ -38,9 +38,7 @@ def asset_page(
         raise AddressError(error.rule, nearest=error.nearest) from error
     artifacts = list(opened.catalog.list(suite=suite, asset=asset))
     if not artifacts:
-        assets = {stored.asset for stored in opened.catalog.list(suite=suite)}
-        known = assets or {stored.suite for stored in opened.catalog.list()}
-        raise unknown_name(f"asset of {suite}", asset, known) if assets else unknown_name("suite", suite, known)
+        raise no_such_asset(opened.catalog, suite, asset)
     keys = listed_keys(opened.project)
     first = (number - 1) * PARTITIONS_A_PAGE
     return page(

@@ -181,6 +181,12 @@ def test_an_address_of_nothing_is_told_the_nearest_there_is(served: Served, addr
     assert said is None or said.format(**names) in page.text
 
 
+@pytest.mark.parametrize(("path", "nearest"), [("/suites/ketle/arms_report", "kettle"), ("/suites/kettle/arms_reprot", "arms_report")])
+def test_a_listing_of_nothing_is_told_the_nearest_there_is(served: Served, path: str, nearest: str) -> None:
+    answer = served.server.get(path)
+    assert (answer.status, answer.json["nearest"]) == (404, nearest)
+
+
 @pytest.mark.parametrize(
     "path",
     [
