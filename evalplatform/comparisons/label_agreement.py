@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 from evalplatform.comparisons.label_records import GradedAnswer, LabelAgreement, LabellerPair, PointsAgreement, VerdictAgreement
-from evalplatform.comparisons.verdicts import ROUNDING_NOISE_POINTS
+from evalplatform.comparisons.pass_rule import points_pass
 from evalplatform.ports.labels import Label, Verdict
 from evalplatform.stats.agreement import cohen_kappa, rank_correlation
 from evalplatform.stats.mean import plain_mean
@@ -66,7 +66,11 @@ def points_agreement(pairs: Sequence[tuple[float, float]], *, pass_points: float
     reason = none_reason or withheld_reason(len(pairs))
     correlation = None if reason else rank_correlation(pairs)
     side_reason = reason or (NO_PASS_POINTS if pass_points is None else None)
-    same = sum(passes(first, pass_points) is passes(second, pass_points) for first, second in pairs) if pass_points is not None else 0
+    same = (
+        sum(points_pass(first, pass_points) is points_pass(second, pass_points) for first, second in pairs)
+        if pass_points is not None
+        else 0
+    )
     return PointsAgreement(
         pairs=len(pairs),
         rank_correlation=correlation,
@@ -92,11 +96,6 @@ def verdict_agreement(pairs: Sequence[tuple[Verdict, Verdict]], *, none_reason: 
 def withheld_reason(pairs: int) -> str | None:
     """Return why a number over so few answers is not shown, or None where there are enough."""
     return f"withheld: {pairs} of {LEAST_LABELLED} labelled answers" if pairs < LEAST_LABELLED else None
-
-
-def passes(points: float, pass_points: float) -> bool:
-    """Return whether an answer with so many points passes."""
-    return points >= pass_points - ROUNDING_NOISE_POINTS
 
 
 def latest_labels(labels: Iterable[Label]) -> list[Label]:
@@ -151,7 +150,7 @@ def _verdict_pairs(
     if pass_points is None:
         return []
     both = [(graded, said) for digest, said in sorted(agreed.items()) if said is not None and (graded := judged[digest]) is not None]
-    return [("passed" if passes(graded, pass_points) else "failed", said) for graded, said in both]
+    return [("passed" if points_pass(graded, pass_points) else "failed", said) for graded, said in both]
 
 
 def _labeller_pairs(points: ByAnswer, verdicts: VerdictsByAnswer, pass_points: float | None) -> Iterable[LabellerPair]:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from evalplatform.comparisons.pass_rule import points_pass
 from evalplatform.comparisons.question_scores import NOT_JUDGED, question_scores
 from evalplatform.comparisons.records import PlacedPoints
 from evalplatform.comparisons.significance import ALPHA
@@ -17,9 +18,6 @@ from evalplatform.stats.multiplicity import CORRECTIONS, Correction
 from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST
 from evalplatform.stats.paired_rates import PairedPasses, RateDifference, mcnemar_p_value, paired_rate_difference
 from evalplatform.stats.wilson import RateInterval, wilson_interval
-
-ROUNDING_NOISE_POINTS = 1e-9
-"""A mean of draws misses a decimal by its last binary digit; what is this close to the threshold stands on it, and passes."""
 
 Outcome = Literal["passed", "failed", "unscored"]
 
@@ -168,7 +166,7 @@ def arm_verdicts(
 def _question_verdict(question: str, arm: str, points: float | None, pass_points: float, reason: str) -> QuestionVerdict:
     if points is None:
         return QuestionVerdict(question_id=question, arm=arm, verdict="unscored", points=None, reason=reason)
-    verdict: Outcome = "passed" if points >= pass_points - ROUNDING_NOISE_POINTS else "failed"
+    verdict: Outcome = "passed" if points_pass(points, pass_points) else "failed"
     return QuestionVerdict(question_id=question, arm=arm, verdict=verdict, points=points, reason=None)
 
 
