@@ -8,6 +8,8 @@ monitoring fails the run and run retries start it again: finished calls are in t
 from typing import Any
 
 import dagster as dg
+
+# What a launcher answers run monitoring with; the interface of launchers is documented and not exported.
 from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 from dagster_celery.launcher import CeleryRunLauncher
 from dagster_celery.tags import DAGSTER_CELERY_TASK_ID_TAG

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
-from dagster._core.storage.tags import RETRY_NUMBER_TAG
+from dagster._core.storage.tags import RETRY_NUMBER_TAG  # the tag of runs that Dagster started again; its name is not public
 
 from evalplatform.calls.progress import OnProgress, Progress
 from evalplatform.kernel.errors import EvalplatformError, InputError, ProjectFileError

@@ -3,14 +3,16 @@
 import time
 from pathlib import Path
 
-from evalplatform.cli.orchestration.home import open_instance, register
+from evalplatform.cli.orchestration.home import register
+from evalplatform.cli.orchestration.instance import open_instance
 from evalplatform.project.load import Project
 from evalplatform.stages.backfill import BackfillWork
 
 
 def submit_backfill(project: Project, home: Path, work: BackfillWork) -> str:
     """Hand a suite's work to the Dagster daemon as one backfill, and return the backfill's id; nothing runs before a daemon does."""
-    from dagster._core.definitions.assets.graph.asset_graph_subset import AssetGraphSubset  # no public way hands over chosen partitions
+    # No public way hands over a backfill of chosen partitions, or names one.
+    from dagster._core.definitions.assets.graph.asset_graph_subset import AssetGraphSubset
     from dagster._core.execution.backfill import PartitionBackfill
     from dagster._core.utils import make_new_backfill_id
 
