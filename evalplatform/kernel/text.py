@@ -4,6 +4,8 @@ import re
 
 ELLIPSIS = "…"
 _QUERY_PASSWORD = re.compile(r"([?&](?:password|sslpassword|key|token)=)[^&]*", re.IGNORECASE)
+# Also of an address within an address, which may be percent-encoded there.
+_ADDRESS_PASSWORD = re.compile(r"""((?:://|%3A%2F%2F)[^\s"'/?#&@:%]*(?::|%3A))[^\s"'/?#&]*(?=@|%40)""", re.IGNORECASE)
 
 
 def clip(text: str, limit_chars: int) -> str:
@@ -17,7 +19,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def masked_url(url: str) -> str:
-    """Return a URL with `***` in place of a password, also of one that stands in the query."""
+    """Return a URL, or a text that holds one, with `***` in place of a password, also of one in the query or in an address there."""
     scheme, separator, rest = url.partition("://")
     if not separator:
         return url
@@ -25,4 +27,4 @@ def masked_url(url: str) -> str:
     user, at, host = authority.rpartition("@")
     name, colon, _ = user.partition(":")
     shown = f"{name}{colon and ':***'}{at}{host}{slash}{path}"
-    return f"{scheme}://" + _QUERY_PASSWORD.sub(r"\1***", shown)
+    return _ADDRESS_PASSWORD.sub(r"\1***", f"{scheme}://" + _QUERY_PASSWORD.sub(r"\1***", shown))

@@ -10,6 +10,7 @@ from evalplatform.adapters.stores.keys import checked_object_key, checked_prefix
 from evalplatform.adapters.stores.open import store_schemes
 from evalplatform.adapters.stores.s3_url import S3Location, read_s3_url
 from evalplatform.kernel.errors import ObjectExistsError, ObjectNotFoundError, StorageError, StorageUnavailableError
+from evalplatform.kernel.text import masked_url
 from evalplatform.ports.object_store import ObjectInfo
 
 if TYPE_CHECKING:
@@ -37,13 +38,13 @@ class S3Store:
     def __init__(self, location: S3Location, *, url: str) -> None:
         self._bucket = location.bucket
         self._prefix = location.prefix
-        self._url = url
+        self._url = masked_url(url)
         self._client = _client(location)
         self._outage = Outage(RESTART_SECONDS)
 
     @property
     def url(self) -> str:
-        """The URL the store was opened by."""
+        """The URL the store was opened by, without secrets."""
         return self._url
 
     def put(self, key: str, data: bytes, *, if_absent: bool = False) -> None:
@@ -167,9 +168,9 @@ class S3Store:
         except NoCredentialsError as error:
             raise StorageError(f"{self._url} needs keys: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.") from error
         except (HTTPClientError, IncompleteReadError, NoConnectionError) as error:
-            raise StorageUnavailableError(f"{self._url} does not answer: {error}") from error
+            raise StorageUnavailableError(f"{self._url} does not answer: {masked_url(str(error))}") from error
         except BotoCoreError as error:
-            raise StorageError(f"{self._url} cannot be used: {error}") from error
+            raise StorageError(f"{self._url} cannot be used: {masked_url(str(error))}") from error
 
     def _answered(self, error: Any, key: str) -> StorageError:
         code, status = _code(error), error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)

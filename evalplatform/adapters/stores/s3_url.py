@@ -1,7 +1,7 @@
 """What an `s3://` URL says: bucket, prefix, and how to talk to the endpoint."""
 
 from typing import Literal, cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import Field
 
@@ -41,9 +41,12 @@ def read_s3_url(url: str) -> S3Location:
         UnknownNameError: an option that does not exist, with the nearest one.
         InputError: no bucket, keys in the URL, a prefix that is no object key, or a value an option does not take.
     """
+    if "@" in unquote(url):  # nothing else in the URL can have one; it comes first, since the other refusals repeat what they refuse
+        raise InputError(
+            "keys do not belong in the URL, nor in its endpoint_url: put them into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+            field="storage",
+        )
     parts = urlsplit(url)
-    if "@" in parts.netloc:
-        raise InputError("keys do not belong in the URL: put them into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.", field="storage")
     if not parts.netloc:
         raise InputError(f"{url!r} names no bucket: write s3://bucket/prefix.", field="storage")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))

@@ -34,14 +34,12 @@ def database_engine(url: str) -> Engine:
     use, 10 seconds to connect, 60 for a statement. Nothing is connected yet.
 
     Raises:
-        InputError: the text is no database URL, or names a database in memory, which a second connection could not see.
+        InputError: the text is no database URL, has a password that is not percent-encoded, or names a database in memory, which a second
+            connection could not see.
         UnknownNameError: another kind of database.
         StorageUnavailableError: the folder of the SQLite file cannot be made.
     """
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        raise InputError("is no database URL: write sqlite:///path/to/file.db or postgresql://user@host/name.", field="database") from None
+    parsed = _parsed(url)
     kind = parsed.get_backend_name()
     if kind == "postgres":  # the older spelling, which libpq still reads
         kind = "postgresql"
@@ -53,7 +51,7 @@ def database_engine(url: str) -> Engine:
 
 def unpooled_postgres_engine(url: str) -> Engine:
     """Return an engine whose connections close when they are given back, as a session's locks need; otherwise as `database_engine`."""
-    return _postgres_engine(make_url(url), poolclass=NullPool)
+    return _postgres_engine(_parsed(url), poolclass=NullPool)
 
 
 @contextmanager
@@ -96,6 +94,22 @@ def storage_failures(engine: Engine) -> Iterator[None]:
         lost = isinstance(error, DBAPIError) and error.connection_invalidated
         failure = StorageUnavailableError if lost else StorageError
         raise failure(f"{database} refused: {_driver_message(error)}") from error
+
+
+def _parsed(url: str) -> URL:
+    """Return the parts of a database URL; InputError where it is none, or where a part of the password would be taken for the host."""
+    if url.startswith("postgres") and url.count("@") > 1:
+        raise InputError(
+            "the URL has more than one @, so that a part of the password would be taken for the host: percent-encode the password, "
+            "an @ as %40.",
+            field="database",
+        )
+    try:
+        return make_url(url)
+    except ValueError:  # a port that is no number
+        raise InputError("the port in the URL is no number; in a password, write : as %3A and / as %2F.", field="database") from None
+    except ArgumentError:
+        raise InputError("is no database URL: write sqlite:///path/to/file.db or postgresql://user@host/name.", field="database") from None
 
 
 def _driver_message(error: SQLAlchemyError) -> str:

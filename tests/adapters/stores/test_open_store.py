@@ -8,6 +8,7 @@ import pytest
 from evalplatform.adapters.stores.local import LocalStore
 from evalplatform.adapters.stores.memory import MemoryStore
 from evalplatform.adapters.stores.open import check_store, open_store
+from evalplatform.adapters.stores.s3 import S3Store
 from evalplatform.adapters.stores.s3_url import S3Location, read_s3_url
 from evalplatform.kernel.errors import DigestMismatchError, InputError, StorageError, StorageUnavailableError, UnknownNameError
 
@@ -32,6 +33,35 @@ def test_a_mistyped_scheme_is_answered_with_the_near_one() -> None:
 def test_a_url_that_names_no_store_is_refused(url: str) -> None:
     with pytest.raises(InputError):
         open_store(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "s3://bucket/x?endpoint_url=http://admin:S3CRET@127.0.0.1:1",
+        "s3://bucket/x?endpoint_url=http%3A%2F%2Fadmin%3AS3CRET%40127.0.0.1",
+        "s3://bucket/x?endpoint_url=http://admin:S3CRET#more@127.0.0.1",
+        "s3://bucket/x?endpoint_url=admin:S3CRET@127.0.0.1",
+        "s3:///x?endpoint_url=http://admin:S3CRET@127.0.0.1",
+        "s3://bucket/x?region=eu&path_style=me:S3CRET@host",
+        "s3://key:S3CRET@bucket/x",
+    ],
+)
+def test_keys_anywhere_in_a_url_are_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(InputError, match="AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY") as refusal:
+        open_store(url)
+    assert "S3CRET" not in str(refusal.value)
+
+
+def test_a_store_shows_its_url_and_its_failures_without_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "k")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s")
+    endpoint = "http://admin:S3CRET@127.0.0.1:1"  # given by code, past the check of the URL
+    store = S3Store(S3Location(bucket="b", endpoint_url=endpoint, region="r", path_style=True), url=f"s3://b?endpoint_url={endpoint}")
+    assert store.url == "s3://b?endpoint_url=http://admin:***@127.0.0.1:1"
+    with pytest.raises(StorageUnavailableError, match=r"does not answer: .*127\.0\.0\.1") as failure:
+        store.get("a")
+    assert "S3CRET" not in str(failure.value)
 
 
 def test_amazon_is_spoken_to_as_amazon_takes_it() -> None:

@@ -1,9 +1,10 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
-from evalplatform.adapters.tables.engine import database_engine, read_transaction, write_transaction
+from evalplatform.adapters.tables.engine import database_engine, read_transaction, unpooled_postgres_engine, write_transaction
 from evalplatform.kernel.errors import InputError, StorageError, StorageUnavailableError, UnknownNameError
 
 
@@ -44,6 +45,15 @@ def test_a_database_that_does_not_answer_is_unavailable_and_its_password_stays_o
         pass
     assert "hunter2" not in str(failure.value)
     engine.dispose()
+
+
+@pytest.mark.parametrize("password", ["SEC@RET", "SEC@RE:T", "SEC@RE/T"])
+@pytest.mark.parametrize("open_", [database_engine, unpooled_postgres_engine])
+def test_a_password_that_would_be_read_as_the_host_is_refused_and_not_repeated(open_: Callable[[str], object], password: str) -> None:
+    with pytest.raises(InputError, match=r"percent-encode the password.*%40") as refusal:
+        open_(f"postgresql://user:{password}@127.0.0.1:1/name")
+    assert "SEC" not in str(refusal.value)
+    assert "RE" not in str(refusal.value)
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
