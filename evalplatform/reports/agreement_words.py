@@ -54,7 +54,7 @@ def _kappa(verdicts: VerdictAgreement) -> str:
 def _rate(found: RateInterval | None, reason: str | None) -> str:
     if found is None:
         return reason or words.MISSING
-    return f"{words.share(found.rate)} [{words.share(found.ci_lo)}, {words.share(found.ci_hi)}]"
+    return f"{words.percent(found.rate)} [{words.percent(found.ci_lo)}, {words.percent(found.ci_hi)}]"
 
 
 def _interval(found: RankCorrelation | Kappa) -> str:

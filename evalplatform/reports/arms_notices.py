@@ -6,6 +6,7 @@ from datetime import datetime
 from evalplatform.calls.counts import CallCounts
 from evalplatform.comparisons.equal_arms import equal_arms
 from evalplatform.comparisons.records import ArmSummary
+from evalplatform.judging.records import Judgement
 from evalplatform.kernel.text import plural
 from evalplatform.questions.records import QuestionSet
 from evalplatform.reports import words
@@ -163,12 +164,24 @@ def _judge_notes(rows: RunRows) -> list[Notice]:
             "caution",
             "the mean of fewer votes than the panel has, since the others gave no points",
         ),
-        (sum(row.redraws > 0 for row in judged), "note", "read only after the judge was asked again"),
+        (sum(_read_after_redraw(row) for row in judged), "note", "read only after the judge was asked again"),
+        (
+            sum(row.points is None and row.redraws > 0 for row in judged),
+            "note",
+            "left without points although the judge was asked again",
+        ),
         (sum(bool(row.caps) for row in judged), "note", "lowered by a rule (a wrong figure caps correctness)"),
     )
     return [
         Notice.model_validate({"level": level, "text": f"{plural(number, 'score')}: {what}."}) for number, level, what in counts if number
     ]
+
+
+def _read_after_redraw(judgement: Judgement) -> bool:
+    """Whether points came of a redraw; a panel's count where they came of a vote that has points."""
+    if judgement.panel is not None:
+        return any(vote.redraws > 0 for vote in judgement.panel.valid)
+    return judgement.points is not None and judgement.redraws > 0
 
 
 def _judge(facts: RunFacts) -> str:

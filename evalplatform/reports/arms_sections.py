@@ -253,7 +253,7 @@ def _cost_row(cost: ArmCost, rows: RunRows) -> tuple[Cell, ...]:
         words.count(cost.prompt_tokens),
         words.count(cost.completion_tokens),
         words.count(cost.total_tokens),
-        words.share(cached),
+        words.percent(cached),
         words.seconds(cost.mean_latency_seconds),
         words.seconds(nearest_rank(latencies, 0.50)),
         words.seconds(nearest_rank(latencies, 0.95)),

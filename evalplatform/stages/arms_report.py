@@ -40,7 +40,7 @@ from evalplatform.stages.context import (
 from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts, verdict_facts
 
 ASSET = "arms_report"
-CODE_VERSION = "8"
+CODE_VERSION = "9"
 MARKDOWN_FILE = "report.md"
 HTML_FILE = "report.html"
 CSV_FILE = "scores.csv"

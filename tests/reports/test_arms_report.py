@@ -6,6 +6,8 @@ import pytest
 
 from evalplatform.comparisons.arm_summary import summarise_arms
 from evalplatform.comparisons.records import ArmSummary
+from evalplatform.judging.kinds.panel import panel_verdict
+from evalplatform.judging.records import PanelVote
 from evalplatform.kernel.errors import InputError
 from evalplatform.reports.arms_questions import DRILL_DOWN_LIMIT, TABLE_QUESTIONS_LIMIT
 from evalplatform.reports.arms_retrieval import retrieval_sentences
@@ -133,6 +135,33 @@ def test_failed_and_missing_answers_are_counted_by_arm_and_reason(report: ArmsRe
     assert said in notice(report, "docs:")
     assert "no_answer:budget 1" in notice(report, "profile:concise_expert:")
     assert "docs 1" in notice(report, "Same call:")
+
+
+def test_scores_read_after_a_redraw_are_told_from_those_that_no_redraw_made_readable(run: ArmsRun) -> None:
+    read = {"redraws": 1, "points": 50.0, "reason": None}
+    unread = {"redraws": 2, "points": None, "reason": "malformed_reply"}
+    once = {"redraws": 0}
+    changes = [*([read] * 3), *([unread] * 2), *([once] * (len(run.scores) - 5))]
+    scores = [
+        score.with_changes(judgement=score.judgement.with_changes(**change)) for score, change in zip(run.scores, changes, strict=True)
+    ]
+    found = [notice.text for notice in resummarised(run, scores=scores).report().notices if "asked again" in notice.text]
+    assert found == [
+        "3 scores: read only after the judge was asked again.",
+        "2 scores: left without points although the judge was asked again.",
+    ]
+
+
+def test_a_vote_that_was_asked_for_again_and_lost_reads_no_score(run: ArmsRun) -> None:
+    lost = PanelVote(role="doc_reviewer", reason="malformed_reply", redraws=2)
+    votes = [(PanelVote(role="technical_expert", points=50.0, redraws=redraws), lost) for redraws in (0, 1)]
+    of_panels = [{"redraws": 2, "points": 50.0, "reason": None, "panel": panel_verdict(pair)} for pair in votes]
+    scores = [score.with_changes(judgement=score.judgement.with_changes(redraws=0)) for score in run.scores]
+    scores[:2] = [
+        score.with_changes(judgement=score.judgement.with_changes(**panel)) for score, panel in zip(scores[:2], of_panels, strict=True)
+    ]
+    found = [notice.text for notice in resummarised(run, scores=scores).report().notices if "asked again" in notice.text]
+    assert found == ["1 score: read only after the judge was asked again."]
 
 
 def test_a_treatment_that_was_cut_is_said_so_by_arm_and_part(run: ArmsRun) -> None:
