@@ -59,9 +59,10 @@ def run(
 
     What is stored is not asked again: a second run makes no call. Exit code 2 when under 95% of the questions were scored in every arm.
     """
-    from evalplatform.cli.console import found_project, shown_progress
+    from evalplatform.cli.console import found_project, say, shown_progress
+    from evalplatform.cli.results import counts_words
     from evalplatform.cli.run_request import ArmsRunFlags, run_request
-    from evalplatform.stages.pipeline import run_cell
+    from evalplatform.stages.pipeline import BlockedRunError, run_cell
     from evalplatform.wiring import OpenedProject
 
     flags = ArmsRunFlags(
@@ -99,7 +100,11 @@ def run(
             on_progress=on_progress,
             library_id=context7_id,
         )
-        done = run_cell(context, request.cell, request.judge)
+        try:
+            done = run_cell(context, request.cell, request.judge)
+        except BlockedRunError as blocked:
+            say(counts_words(blocked.counts))
+            raise
         written = _written(opened, done, targets)
     return _told(request, done, written, as_json=json_result)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.counts import CallCounts
 from evalplatform.calls.failures import Failures
+from evalplatform.kernel.errors import CheckFailedError
 from evalplatform.kernel.usage import known_sum
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.stages.arm_answers import ASSET as ANSWERS
@@ -103,11 +104,23 @@ class CellRun:
     @property
     def counts(self) -> CallCounts:
         """The calls that this run made or replayed; none where a stage was unchanged."""
-        return added_counts([stage for stage in self.stages if not stage.unchanged], self.check_counts)
+        return _counts_of_run(self.stages, self.check_counts)
+
+
+class BlockedRunError(CheckFailedError):
+    """A check that blocks failed. `counts` are the calls that the run had made or replayed by then."""
+
+    def __init__(self, message: str, counts: CallCounts) -> None:
+        super().__init__(message)
+        self.counts = counts
 
 
 def run_cell(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> CellRun:
-    """Take one cell through every stage, skipping what is stored already; without a judge, answers are summarised by cost alone."""
+    """Take one cell through every stage, skipping what is stored already; without a judge, answers are summarised by cost alone.
+
+    Raises:
+        BlockedRunError: a check that blocks failed; what was made before is kept.
+    """
     checks: list[CallCounts] = []
 
     async def check() -> None:
@@ -116,7 +129,10 @@ def run_cell(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> Cell
 
     stages = [materialize_question_set(context), materialize_corpus(context)]
     stages.append(asyncio.run(materialize_arm_answers(context, cell, before_asking=check)))
-    stages += _score_stages(context, cell, judge)
+    try:
+        stages.extend(_score_stages(context, cell, judge))
+    except CheckFailedError as error:
+        raise BlockedRunError(str(error), _counts_of_run(stages, *checks)) from error
     return CellRun(stages=tuple(stages), check_counts=checks[0] if checks else CallCounts())
 
 
@@ -129,6 +145,10 @@ def _score_stages(context: SuiteContext, cell: Cell, judge: JudgeCell | None) ->
         yield stage.materialize(context, cell, judge)
         if blocks(context.suite.checks):
             refuse_blocked(context, stage.checks(context, cell, judge), partition=of_cell)
+
+
+def _counts_of_run(stages: Sequence[StageResult], *others: CallCounts) -> CallCounts:
+    return added_counts([stage for stage in stages if not stage.unchanged], *others)
 
 
 def added_counts(stages: Sequence[StageResult], *others: CallCounts) -> CallCounts:

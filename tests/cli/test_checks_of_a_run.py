@@ -42,6 +42,14 @@ def test_a_blocking_check_ends_the_run_with_2_and_without_a_report(command: Comm
     assert command(*RUN[:-1]).code == 2  # its answers alone are no better
 
 
+def test_a_blocked_run_says_what_was_asked_and_paid_before_it_says_why_it_stopped(command: Command, project: Path) -> None:
+    with_settings(project, "checks: {constant_scores: {least_distinct_points: 9, blocking: true}}")
+    for asked in ("36 model calls, $0.0000 paid, 0 replayed from the ledger, 4 shared with an identical call", "0 model calls, 0 replayed"):
+        counted, error = command(*RUN).err.splitlines()[-2:]
+        assert counted.startswith(asked)
+        assert error.startswith("error: suites.kettle.checks.constant_scores: the check 'constant_scores' blocks")
+
+
 def test_the_coverage_that_a_suite_asks_for_decides_the_exit_code_and_is_said_once(command: Command, project: Path) -> None:
     questions = json.loads((project / "questions.json").read_text())
     del questions["questions"][0]["expected_facts"]
