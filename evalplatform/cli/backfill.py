@@ -171,8 +171,8 @@ def _submitted(project: "Project", works: "Sequence[BackfillWork]", *, as_json: 
         return 0
     for work in works:
         typer.echo(f"backfill {submitted[work.suite]}: {plural(len(work.partitions), 'partition')} of {work.suite}")
-        say(f"watch it at http://127.0.0.1:3000/runs/b/{submitted[work.suite]}")
-    say("`evalplatform dev` has to be running: its daemon takes the backfill up within half a minute.")
+        say(f"watch it in the Dagster UI at /runs/b/{submitted[work.suite]}")
+    say("A Dagster daemon has to be running, such as that of `evalplatform dev`: it takes the backfill up within half a minute.")
     return 0
 
 

@@ -228,6 +228,16 @@ def test_an_unknown_judge_is_answered_with_the_near_one(answered: StarterProject
     assert "Did you mean 'strict'?" in capsys.readouterr().err
 
 
+def test_where_to_watch_a_submitted_backfill_is_said_without_a_port_that_the_ui_may_not_have(
+    answered: StarterProject, judging: ModelStub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _backfill(answered, "--judge", "strict", "--submit") == 0
+    told = capsys.readouterr()
+    backfill_id = told.out.removeprefix("backfill ").partition(":")[0]
+    assert f"watch it in the Dagster UI at /runs/b/{backfill_id}\n" in told.err
+    assert "http" not in told.out + told.err
+
+
 def test_a_submitted_backfill_waits_for_the_daemon_with_exactly_what_is_to_be_made(
     answered: StarterProject, judging: ModelStub, capsys: pytest.CaptureFixture[str]
 ) -> None:
