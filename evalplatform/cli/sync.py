@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,12 +28,11 @@ def sync(
     The instance is that of DAGSTER_HOME where it is set, otherwise the project's own.
     """
     from evalplatform.cli.console import required_project
-    from evalplatform.cli.orchestration.home import prepare_dagster_home
+    from evalplatform.cli.orchestration.home import dagster_home
     from evalplatform.cli.orchestration.sync import sync_project
 
     found = required_project(project)
-    named = os.environ.get("DAGSTER_HOME")
-    report = sync_project(found, Path(named) if named else prepare_dagster_home(found), dry_run=dry_run)
+    report = sync_project(found, dagster_home(found, environ=os.environ), dry_run=dry_run)
     if json_result:
         import orjson
 

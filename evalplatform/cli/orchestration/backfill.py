@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalplatform.calls.progress import OnProgress, Progress
-from evalplatform.cli.orchestration.home import open_instance, register
+from evalplatform.cli.orchestration.home import register
+from evalplatform.cli.orchestration.instance import open_instance
 from evalplatform.cli.orchestration.runs import SuiteRuns, calls_of
 from evalplatform.kernel.values import Value
 from evalplatform.project.load import Project

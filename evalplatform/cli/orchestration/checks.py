@@ -1,11 +1,12 @@
 """The doctor's look at Dagster: its instance, and the partitions that it knows. Dagster is imported inside: it costs two seconds."""
 
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalplatform.cli.checkup.findings import Finding, Patient, ok, problem, warning
+from evalplatform.cli.orchestration.home import named_home
+from evalplatform.cli.orchestration.instance import open_instance
+from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.text import plural
 from evalplatform.project.deployment import variable_of
 
@@ -18,14 +19,17 @@ POSTGRES_SCHEME = "postgresql+psycopg2"
 
 def look_at_dagster(patient: Patient) -> Sequence[Finding]:
     """Open the instance of DAGSTER_HOME, else the project's own, and look at its settings and at the partitions that it knows."""
-    home = Path(patient.environ.get("DAGSTER_HOME") or patient.opened.project.state_folder / "dagster")
+    try:
+        named = named_home(patient.environ)
+    except InputError as error:
+        fix = "Name the folder that holds the deployment's dagster.yaml, or unset it to use the project's own."
+        return [problem(CHECK, str(error), fix=fix)]
+    home = named or patient.opened.project.state_folder / "dagster"
     if not home.is_dir():
         return [ok(CHECK, f"{home} is not made yet: `evalplatform dev` makes it.")]
     if not (home / "dagster.yaml").is_file():
         return [problem(CHECK, f"{home} has no dagster.yaml.", fix="Copy the one of infra/ that fits; without it slots and runs get lost.")]
-    import dagster as dg
-
-    with dg.DagsterInstance.from_config(os.fspath(home)) as instance:
+    with open_instance(home) as instance:
         scheme = _scheme(instance)
         if scheme is not None:
             return [scheme]

@@ -12,7 +12,8 @@ import typer
 from evalplatform.calls.counts import CallCounts
 from evalplatform.calls.progress import OnProgress
 from evalplatform.cli.console import say, shown_progress
-from evalplatform.cli.orchestration.home import open_instance, prepare_dagster_home, register
+from evalplatform.cli.orchestration.home import prepare_dagster_home, register
+from evalplatform.cli.orchestration.instance import open_instance
 from evalplatform.cli.orchestration.runs import SuiteRuns, calls_of
 from evalplatform.cli.results import counts_words, result_lines
 from evalplatform.cli.starter import copy_example

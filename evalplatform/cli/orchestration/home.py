@@ -3,16 +3,18 @@
 Dagster is imported inside functions: it costs two seconds, and most commands need none of it.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalplatform.kernel.errors import StorageUnavailableError
+from evalplatform.cli.orchestration.instance import open_instance
+from evalplatform.kernel.errors import InputError, StorageUnavailableError
 from evalplatform.project.load import Project
 
 if TYPE_CHECKING:
     import dagster as dg
+
+HOME_VARIABLE = "DAGSTER_HOME"
 
 # Telemetry and the newsletter pop-up are off; a slot of a cancelled run is freed, which Dagster otherwise keeps for ever.
 INSTANCE_SETTINGS = """\
@@ -54,22 +56,35 @@ def prepare_dagster_home(project: Project) -> Path:
 
 
 def dagster_home(project: Project, *, environ: Mapping[str, str]) -> Path:
-    """Return the Dagster home that DAGSTER_HOME names, as a deployment does, else the project's own, made where it is missing."""
-    named = environ.get("DAGSTER_HOME")
-    return Path(named) if named else prepare_dagster_home(project)
+    """Return the Dagster home that DAGSTER_HOME names, as a deployment does, else the project's own, made where it is missing.
+
+    Raises:
+        InputError: DAGSTER_HOME is set, and is not the absolute path of a folder that is there.
+        StorageUnavailableError: the project's own cannot be made.
+    """
+    return named_home(environ) or prepare_dagster_home(project)
+
+
+def named_home(environ: Mapping[str, str]) -> Path | None:
+    """Return the folder that DAGSTER_HOME names, or None where it is not set.
+
+    Raises:
+        InputError: it is not the absolute path of a folder that is there; Dagster makes none.
+    """
+    named = environ.get(HOME_VARIABLE)
+    if not named:
+        return None
+    home = Path(named).expanduser()
+    if not home.is_absolute() or not home.is_dir():
+        found = "is no folder that is there" if home.is_absolute() else "is a relative path"
+        raise InputError(f"must be the absolute path of a folder that is there; {named!r} {found}.", field=HOME_VARIABLE)
+    return home
 
 
 def register_project(project: Project, home: Path) -> None:
     """Register the project's cells and judges as partitions in the Dagster instance of `home`."""
     with open_instance(home) as instance:
         register(instance, project)
-
-
-def open_instance(home: Path) -> "dg.DagsterInstance":
-    """Open the Dagster instance of a home; use it as a context manager."""
-    import dagster as dg
-
-    return dg.DagsterInstance.from_config(os.fspath(home))
 
 
 def register(instance: "dg.DagsterInstance", project: Project) -> None:

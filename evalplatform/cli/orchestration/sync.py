@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import AwareDatetime, Field
 
+from evalplatform.cli.orchestration.instance import open_instance
 from evalplatform.kernel.values import Value
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.key_register import KeyOwner, KeyRegister
@@ -66,13 +67,11 @@ def sync_project(project: Project, home: Path, *, dry_run: bool) -> SyncReport:
 
     Raises:
         InputError: a key stands for something else already.
-        StorageError: the store cannot be read or written.
+        StorageError: the store cannot be read or written, or Dagster's database does not answer.
     """
-    import dagster as dg
-
     from assets.partitions import pending_changes, register_partitions
 
-    with dg.DagsterInstance.from_config(str(home)) as instance, OpenedProject(project) as opened:
+    with open_instance(home) as instance, OpenedProject(project) as opened:
         if dry_run:
             changes = pending_changes(instance, project)
         else:
