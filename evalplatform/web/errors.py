@@ -18,6 +18,7 @@ from evalplatform.kernel.errors import (
     UnknownNameError,
 )
 from evalplatform.web.pages import page
+from evalplatform.wiring import OpenedProject
 
 RETRY_AFTER_SECONDS = 10
 
@@ -49,7 +50,7 @@ def add_error_pages(app: FastAPI) -> None:
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             _log.error("%s: %s", request.url.path, error)
         nearest = error.nearest if isinstance(error, InputError) else None
-        return _answer(request, status, str(error), nearest=nearest)
+        return _answer(request, status, visitors_sentence(error, store_url=_store_url(app, error)), nearest=nearest)
 
     @app.exception_handler(HTTPException)
     async def of_http(request: Request, error: HTTPException) -> Response:
@@ -65,6 +66,18 @@ def add_error_pages(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, _: Exception) -> Response:
         return _answer(request, HTTPStatus.INTERNAL_SERVER_ERROR, "Something unforeseen went wrong; the server's log says where.")
+
+
+def visitors_sentence(error: EvalplatformError, *, store_url: str) -> str:
+    """Return the sentence of an error for a visitor, who is not told where the store is; the server's log says it."""
+    if isinstance(error, StorageUnavailableError):
+        return "The store does not answer; the server's log says why. Try again in a moment."
+    return str(error).replace(store_url, "the store") if store_url else str(error)
+
+
+def _store_url(app: FastAPI, error: EvalplatformError) -> str:
+    opened: OpenedProject = app.state.opened
+    return opened.store.url if isinstance(error, StorageError) else ""  # what else fails may be the opening of the store
 
 
 def _answer(request: Request, status: HTTPStatus, sentence: str, *, nearest: str | None = None) -> Response:

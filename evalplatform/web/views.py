@@ -12,6 +12,7 @@ from evalplatform.kernel.errors import EvalplatformError, StorageError, StorageU
 from evalplatform.kernel.values import Value
 from evalplatform.project.load import Project, load_project
 from evalplatform.project.partition_keys import CurrentKeys, current_keys, is_retired
+from evalplatform.web.errors import visitors_sentence
 
 READERS = 8
 
@@ -116,7 +117,7 @@ def _partition_view(catalog: ArtifactCatalog, artifact: ArtifactId, state: State
     except StorageUnavailableError:
         raise
     except StorageError as error:
-        return PartitionView(name=artifact.partition, state="damaged", problem=str(error))
+        return PartitionView(name=artifact.partition, state="damaged", problem=visitors_sentence(error, store_url=catalog.url))
     if manifest is None:
         return PartitionView(name=artifact.partition, state=state, problem="It has just been removed.")
     return PartitionView(

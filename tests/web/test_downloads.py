@@ -230,6 +230,7 @@ def test_damaged_bytes_are_never_sent(served_apart: Served) -> None:
         assert (answer.status, answer.headers["Content-Type"]) == (502, "application/json")
         assert "was written as sha256:" in answer.json["error"]
         assert b"tampered" not in answer.body
+        assert str(served_apart.folder) not in answer.text
     stored.unlink()
     assert served_apart.server.get(served_apart.path("arms_report", "scores.csv")).status == 502
     assert opened.catalog.current(manifest.artifact) == manifest
@@ -237,6 +238,7 @@ def test_damaged_bytes_are_never_sent(served_apart: Served) -> None:
     home = served_apart.server.get("/")
     assert home.status == 200
     assert "damaged" in home.text
+    assert str(served_apart.folder) not in home.text
 
 
 def test_an_edited_project_shows_old_partitions_as_retired_and_keeps_their_files(served_apart: Served) -> None:
