@@ -38,6 +38,7 @@ from evalplatform.kernel.values import Value
 from evalplatform.ports.object_store import ObjectStore
 
 _POINTER_ENDING = ".json"
+_NOT_PAID_AGAIN = "what is still in the ledger is not paid again."
 
 
 class _Pointer(Value):
@@ -125,7 +126,8 @@ class ArtifactCatalog:
         try:
             data_version = _Pointer.model_validate_json(stored).data_version
         except (ValidationError, InputError) as error:
-            raise StorageError(f"{_pointer_key(artifact)} in {self._store.url} is no pointer: {error}") from error
+            key = _pointer_key(artifact)
+            raise StorageError(f"{key} in {self._store.url} is no pointer. Remove it and run the suite again: {_NOT_PAID_AGAIN}") from error
         manifest = self.version(artifact, data_version)
         if manifest is None:
             raise ObjectNotFoundError(
@@ -154,7 +156,10 @@ class ArtifactCatalog:
         try:
             return ArtifactManifest.model_validate_json(stored)
         except (ValidationError, InputError) as error:
-            raise StorageError(f"{key} in {self._store.url} is no manifest this version can read: {error}") from error
+            raise StorageError(
+                f"{key} in {self._store.url} is no manifest that this version of evalplatform can read. "
+                f"Remove {_version_folder(artifact, data_version)} and run the suite again: {_NOT_PAID_AGAIN}"
+            ) from error
 
     def versions(self, artifact: ArtifactId) -> list[ArtifactManifest]:
         """Return the manifests of all complete versions, oldest first."""
@@ -181,8 +186,7 @@ class ArtifactCatalog:
             # A version is never overwritten, so one that is damaged would stay so; without it, its stage makes it again.
             folder = _version_folder(manifest.artifact, manifest.data_version)
             raise type(error)(
-                f"{str(error).rstrip('.')}. Remove {folder} from {self._store.url} and run the suite again: "
-                "what was asked is in the ledger, so nothing is paid again."
+                f"{str(error).rstrip('.')}. Remove {folder} from {self._store.url} and run the suite again: {_NOT_PAID_AGAIN}"
             ) from error
 
     def download_link(self, manifest: ArtifactManifest, file: str, *, expires_seconds: int) -> str | None:

@@ -1,16 +1,23 @@
 """`evalplatform assets`: list what is stored, and fetch any file of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evalplatform.artifacts.download_paths import BUNDLE_FILE, REPORT_ASSET
-from evalplatform.kernel.errors import InputError, UnknownNameError
+from evalplatform.kernel.errors import (
+    DigestMismatchError,
+    InputError,
+    ObjectNotFoundError,
+    StorageError,
+    StorageUnavailableError,
+    UnknownNameError,
+)
 
 if TYPE_CHECKING:
-    from evalplatform.artifacts.records import ArtifactManifest
+    from evalplatform.artifacts.records import ArtifactId, ArtifactManifest
     from evalplatform.wiring import OpenedProject
 
 FORMATS = ("csv", "html", "json", "md", "parquet")
@@ -19,7 +26,9 @@ app = typer.Typer(help="List and download stored artifacts.", no_args_is_help=Tr
 
 SuiteOption = Annotated[str | None, typer.Option(help="Only this suite.")]
 AssetOption = Annotated[str | None, typer.Option(help="Only this asset, such as arms_report.")]
-PartitionOption = Annotated[str | None, typer.Option(help="Only this partition: a cell key, or CELL/JUDGE.")]
+PartitionOption = Annotated[
+    str | None, typer.Option(help="Only this partition and what lies below it: a cell key, CELL/JUDGE, or CELL/JUDGE/POLICY.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 ProjectOption = Annotated[Path | None, typer.Option(show_default="found upward", help="Project file or its folder.")]
 
@@ -29,21 +38,24 @@ def list_assets(
     suite: SuiteOption = None,
     asset: AssetOption = None,
     partition: PartitionOption = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Read every file, and name those that are not as they were written.")] = False,
     project: ProjectOption = None,
     json_result: JsonOption = False,
 ) -> int:
-    """List the current version of every artifact, with its files. Exit code 1 when there is none.
+    """List the current version of every artifact, with its files. Exit code 1 when there is none, or when --verify finds a damaged file.
 
-    What is of a cell or judge that the project file does not ask for says `retired`.
+    What is of a cell or judge that the project file does not ask for says `retired`. What cannot be listed is named at the end, with exit
+    code 2.
     """
     import orjson
 
-    from evalplatform.cli.console import required_project
+    from evalplatform.cli.console import required_project, say
     from evalplatform.project.partition_keys import current_keys, is_retired
     from evalplatform.wiring import OpenedProject
 
     with OpenedProject(required_project(project)) as opened:
-        manifests = _current(opened, suite, asset, partition)
+        manifests, unreadable = _readable(opened, _named(opened, suite, asset, partition))
+        damaged = [problem for manifest in manifests for problem in _damaged_files(opened, manifest)] if verify else []
         asked = current_keys(opened.project)
     retired = [is_retired(manifest.artifact, asked) for manifest in manifests]
     if json_result:
@@ -57,7 +69,11 @@ def list_assets(
             typer.echo(f"{manifest.artifact.path}  version {manifest.data_version}  {made}")
             for name, file in sorted(manifest.files.items()):
                 typer.echo(f"    {name}  {file.size_bytes:,} bytes  {file.media_type}")
-    return 0 if manifests else 1
+    for problem in (*unreadable, *damaged):
+        say(f"error: {problem}")
+    if unreadable:
+        return 2
+    return 0 if manifests and not damaged else 1
 
 
 @app.command("download")
@@ -137,8 +153,8 @@ def _write_bundles(opened: "OpenedProject", reports: "Sequence[ArtifactManifest]
     return written
 
 
-def _current(opened: "OpenedProject", suite: str | None, asset: str | None, partition: str | None) -> list["ArtifactManifest"]:
-    """Return the current versions that the flags ask for.
+def _named(opened: "OpenedProject", suite: str | None, asset: str | None, partition: str | None) -> list["ArtifactId"]:
+    """Return the stored artifacts that the flags ask for.
 
     Raises:
         UnknownNameError: nothing stored has the suite, asset or partition asked for, while other things are stored.
@@ -146,17 +162,48 @@ def _current(opened: "OpenedProject", suite: str | None, asset: str | None, part
     found = list(opened.catalog.list())
     for noun, wanted in (("suite", suite), ("asset", asset), ("partition", partition)):
         if wanted is not None:
-            known = {getattr(artifact, noun) for artifact in found}
-            if found and wanted not in known:
-                raise UnknownNameError(f"stored {noun}", wanted, known, field=f"--{noun}")
-            found = [artifact for artifact in found if getattr(artifact, noun) == wanted]
-    return [manifest for artifact in found if (manifest := opened.catalog.current(artifact)) is not None]
+            fitting = [artifact for artifact in found if _is_within(getattr(artifact, noun), wanted)]
+            if found and not fitting:
+                raise UnknownNameError(f"stored {noun}", wanted, {getattr(artifact, noun) for artifact in found}, field=f"--{noun}")
+            found = fitting
+    return found
+
+
+def _readable(opened: "OpenedProject", artifacts: "Sequence[ArtifactId]") -> tuple[list["ArtifactManifest"], list[str]]:
+    """Return the current versions of artifacts, and what is wrong with those that have none that can be read."""
+    manifests: list[ArtifactManifest] = []
+    problems: list[str] = []
+    for artifact in artifacts:
+        try:
+            manifest = opened.catalog.current(artifact)
+        except StorageUnavailableError:
+            raise
+        except StorageError as error:
+            problems.append(str(error))
+        else:
+            manifests += [manifest] if manifest is not None else []
+    return manifests, problems
+
+
+def _damaged_files(opened: "OpenedProject", manifest: "ArtifactManifest") -> Iterator[str]:
+    """Read every file of a version, and yield what is wrong with those that are gone or not as they were written."""
+    for name in sorted(manifest.files):
+        try:
+            opened.catalog.read(manifest, name)
+        except (DigestMismatchError, ObjectNotFoundError) as error:
+            yield str(error)
+
+
+def _is_within(name: str, wanted: str) -> bool:
+    """Whether a name is the one that is wanted, or of a partition below it: only those have slashes in them."""
+    return f"{name}/".startswith(f"{wanted}/")
 
 
 def _versions(
     opened: "OpenedProject", suite: str | None, asset: str | None, partition: str | None, version: str | None
 ) -> list["ArtifactManifest"]:
-    current = _current(opened, suite, asset, partition)
+    found = _named(opened, suite, asset, partition)
+    current = [manifest for artifact in found if (manifest := opened.catalog.current(artifact)) is not None]
     if version is None:
         return current
     stored = [manifest for at_present in current for manifest in opened.catalog.versions(at_present.artifact)]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.support.starter import edited
 
 
 @pytest.fixture
@@ -62,6 +63,28 @@ def test_a_name_that_nothing_stored_has_is_answered_with_the_nearest(
         ran = command("assets", verb, *flags)
         assert (ran.code, ran.out) == (2, "")
         assert said in ran.err
+
+
+def test_a_partition_takes_what_lies_below_it(command: Command, stored: Path) -> None:
+    edited(stored / "evalplatform.yaml", ("    judges: [facts]\n", "    judges: [facts]\n    pass_points: 50\n"))
+    assert command("arms", "run", "--suite", "kettle", "--judge").code == 0
+
+    def paths(*flags: str) -> set[tuple[str, str]]:
+        rows = json.loads(command("assets", "list", "--json", *flags).out)
+        return {(row["artifact"]["asset"], row["artifact"]["partition"]) for row in rows}
+
+    (policy,) = (partition for asset, partition in paths() if asset == "verdicts")
+    judged, cell = policy.rpartition("/")[0], policy.partition("/")[0]
+    assert paths("--partition", policy) == {("verdicts", policy)}
+    assert {asset for asset, _ in paths("--partition", judged)} == {
+        "judged_scores",
+        "verdicts",
+        "arm_summary",
+        "score_moves",
+        "arms_report",
+    }
+    assert paths("--partition", cell) == paths("--partition", judged) | {("arm_answers", cell)}
+    assert command("assets", "list", "--partition", judged[:-1]).code == 2
 
 
 def test_a_file_that_nothing_has_is_no(command: Command, stored: Path) -> None:
@@ -147,3 +170,40 @@ def test_what_a_removed_cell_made_is_still_found_and_said_to_be_retired(command:
     file.write_text(file.read_text().replace("max_tokens: 121", "max_tokens: 120"))
     assert not any(artifact["retired"] for artifact in json.loads(command("assets", "list", "--json").out))
     assert "retired" not in command("assets", "download", "--format", "md").err
+
+
+@pytest.mark.parametrize(
+    ("damaged", "said"),
+    [("current/kettle/corpus/*.json", "is no pointer. Remove it"), ("artifacts/kettle/corpus/*/*/manifest.json", "is no manifest")],
+)
+def test_what_is_damaged_is_named_and_hides_nothing_else(command: Command, stored: Path, damaged: str, said: str) -> None:
+    whole = json.loads(command("assets", "list", "--json").out)
+    (file,) = (stored / ".evalplatform/store").glob(damaged)
+    file.write_bytes(b"garbage")
+    for flags in ((), ("--verify",)):
+        ran = command("assets", "list", *flags)
+        assert ran.code == 2
+        assert "kettle/judged_scores/reader-" in ran.out
+        assert f"error: {file.relative_to(stored / '.evalplatform/store')}" in ran.err
+        assert said in ran.err
+        assert "run the suite again: what is still in the ledger is not paid again" in ran.err
+        assert "pydantic" not in ran.err
+    ran = command("assets", "list", "--json")
+    assert ran.code == 2
+    assert json.loads(ran.out) == [row for row in whole if row["artifact"]["asset"] != "corpus"]
+
+
+def test_files_that_are_not_as_they_were_written_are_found_by_reading_all(command: Command, stored: Path) -> None:
+    assert command("assets", "list", "--verify").code == 0
+    changed, gone = (next((stored / ".evalplatform/store/artifacts/kettle").rglob(name)) for name in ("scores.csv", "answers.parquet"))
+    changed.write_bytes(b"tampered" + changed.read_bytes())
+    gone.unlink()
+    assert command("assets", "list").code == 0  # it reads no file
+    ran = command("assets", "list", "--verify", "--json")
+    assert ran.code == 1
+    assert len(json.loads(ran.out)) == len(json.loads(command("assets", "list", "--json").out))
+    assert ran.err.count("error: ") == 2
+    assert "scores.csv in file://" in ran.err
+    assert "was written as sha256:" in ran.err
+    assert "answers.parquet" in ran.err
+    assert command("assets", "list", "--verify", "--asset", "judged_scores").code == 0
