@@ -50,7 +50,7 @@ def all_facts(facts: RunFacts, questions: QuestionSet, summary: ArmSummary) -> t
         *_judge_rows(facts),
         ("Question set", f"{facts.question_set_source}, {plural(len(questions.questions), 'question')}"),
         ("Question set digest", facts.question_set_digest),
-        ("Retrieval", f"top {facts.top_k}, rerank threshold {facts.rerank_threshold:g}, reranker {facts.reranker}"),
+        ("Retrieval", _retrieval(facts)),
         *((f"Arm {arm}", facts.arm_specs.get(arm, arm)) for arm in facts.arms),
         *((f"Documents of {source.arm}", f"{source.name} ({source.digest})") for source in facts.document_sources),
         ("Price table", facts.price_table or "none: no call is priced"),
@@ -211,6 +211,12 @@ def _calls(counts: CallCounts) -> str:
     replayed = f"{counts.replayed:,} replayed" + (f" (USD {words.usd(counts.replayed_usd)} when paid for)" if counts.replayed else "")
     unpriced = f"; {counts.unpriced:,} without a price" if counts.unpriced else ""
     return f"{paid}, {replayed}, {counts.shared:,} shared, {counts.failed:,} failed{unpriced}"
+
+
+def _retrieval(facts: RunFacts) -> str:
+    if facts.top_k is None or facts.rerank_threshold is None:
+        return "not recorded with these answers"
+    return f"top {facts.top_k}, rerank threshold {facts.rerank_threshold:g}, reranker {facts.reranker}"
 
 
 def _stored(at: datetime, judging_answer_calls: int | None) -> str:

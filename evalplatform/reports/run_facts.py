@@ -46,7 +46,7 @@ class RunFacts(Value):
     `least_coverage_rate` is the suite's limit under which a comparison was not answered. `warnings` are sentences about the arms' files and
     what the suite's checks found; like the question set's own, they are shown at the top of every report.
     `answers_stored_at` is when the answers were stored, `judging_answer_calls` how many answers were asked for while judging (a judge asks
-    for none); each is None where it is not known.
+    for none); each is None where it is not known, as are `top_k`, `rerank_threshold` and `reranker`.
     """
 
     project: str
@@ -67,9 +67,9 @@ class RunFacts(Value):
     baseline_arm: str
     question_set_source: str
     question_set_digest: str
-    top_k: int
-    rerank_threshold: float
-    reranker: str
+    top_k: int | None
+    rerank_threshold: float | None
+    reranker: str | None
     price_table: str | None
     document_sources: tuple[DocumentSourceFacts, ...] = ()
     input_digests: dict[str, str] = Field(default_factory=dict)

@@ -18,12 +18,12 @@ from evalplatform.retrieval.rerank import RERANKER
 from evalplatform.stages import corpus, question_set
 from evalplatform.stages.context import WARNINGS_INPUT, StageKey, StageResult, SuiteContext, stored_result, unchanged_result
 from evalplatform.stages.corpus import OpenTreatments, corpus_inputs, open_treatments
-from evalplatform.stages.facts import AnswerFacts, as_facts
+from evalplatform.stages.facts import AnswerFacts, RetrievalFacts, as_facts
 from evalplatform.stages.partition_lock import partition_held
 from evalplatform.stages.tables import ANSWERS, TIMINGS, read_texts, texts_table
 
 ASSET = "arm_answers"
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 ANSWERS_FILE = "answers.parquet"
 TIMINGS_FILE = "timings.parquet"
 TEXTS_FILE = "texts.parquet"
@@ -82,6 +82,11 @@ def answer_inputs(context: SuiteContext, cell: Cell, questions: QuestionSet, ope
         "draws": str(suite.draws),
         "retrieval": json_digest([suite.top_k, suite.rerank_threshold, RERANKER]),
     }
+
+
+def stored_draws(manifest: ArtifactManifest) -> int:
+    """Return how often each question of a stored version was asked, whatever the project file says by now."""
+    return int(manifest.inputs["draws"])
 
 
 def stored_answers(context: SuiteContext, manifest: ArtifactManifest) -> list[ArmAnswer]:
@@ -148,6 +153,7 @@ def _stored(
     facts = AnswerFacts(
         arms=opened.arms,
         cell=cell,
+        retrieval=RetrievalFacts(top_k=context.suite.top_k, rerank_threshold=context.suite.rerank_threshold, reranker=RERANKER),
         rows=len(sheet.answers),
         states=dict(Counter(answer.state for answer in sheet.answers)),
         calls=counts,

@@ -22,7 +22,7 @@ from evalplatform.stages.facts import SummaryFacts, answer_facts, as_facts, scor
 from evalplatform.stages.question_clusters import suite_clusters
 
 ASSET = "arm_summary"
-CODE_VERSION = "3"
+CODE_VERSION = "4"
 FILE = "summary.json"
 
 
@@ -54,7 +54,7 @@ def materialize_arm_summary(context: SuiteContext, cell: Cell, judge: JudgeCell 
         answers=arm_answers.stored_answers(context, answers_manifest),
         scores=() if scores_manifest is None else judged_scores.stored_points(context, scores_manifest),
         timings=arm_answers.stored_timings(context, answers_manifest),
-        draws=suite.draws,
+        draws=arm_answers.stored_draws(answers_manifest),
         correction=suite.correction,
         specs={arm.name: arm.spec for arm in answer_facts(answers_manifest).arms},
         clusters=suite_clusters(context, questions),

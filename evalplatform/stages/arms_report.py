@@ -22,7 +22,6 @@ from evalplatform.reports.csv import write_scores_csv
 from evalplatform.reports.html import Download, write_arms_html
 from evalplatform.reports.markdown import arms_markdown
 from evalplatform.reports.run_facts import DocumentSourceFacts, JudgeFacts, RunFacts
-from evalplatform.retrieval.rerank import RERANKER
 from evalplatform.stages import arm_answers, arm_summary, corpus, judged_scores, question_set, verdicts
 from evalplatform.stages.checks.answer_checks import AnswerEvidence
 from evalplatform.stages.checks.check import CheckResult
@@ -40,7 +39,7 @@ from evalplatform.stages.context import (
 from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts, verdict_facts
 
 ASSET = "arms_report"
-CODE_VERSION = "9"
+CODE_VERSION = "10"
 MARKDOWN_FILE = "report.md"
 HTML_FILE = "report.html"
 CSV_FILE = "scores.csv"
@@ -62,7 +61,7 @@ def materialize_arms_report(context: SuiteContext, cell: Cell, judge: JudgeCell 
     )
     if (known := unchanged_result(context, key)) is not None:
         return known
-    run = _stored_run(context, cell, judge, read)
+    run = _stored_run(context, read)
     report = build_arms_report(
         run.facts,
         questions=run.questions,
@@ -159,10 +158,11 @@ def _read_manifests(context: SuiteContext, cell: Cell, judge: JudgeCell | None) 
     )
 
 
-def _stored_run(context: SuiteContext, cell: Cell, judge: JudgeCell | None, read: _ReadManifests) -> _StoredRun:
+def _stored_run(context: SuiteContext, read: _ReadManifests) -> _StoredRun:
     questions = question_set.asked_questions(context, read.answers)
     answers = arm_answers.stored_answers(context, read.answers)
     scores = [] if read.scores is None else judged_scores.stored_scores(context, read.scores)
+    cell, judge = answer_facts(read.answers).cell, _stored_judge(read)
     checks = run_check_results(
         context.suite.checks,
         answers=AnswerEvidence(answers=answers, calls=answer_facts(read.answers).calls),
@@ -170,7 +170,7 @@ def _stored_run(context: SuiteContext, cell: Cell, judge: JudgeCell | None, read
         scores=None if read.scores is None else score_evidence(context, read.scores, scores, [score.judgement for score in scores]),
     )
     return _StoredRun(
-        facts=_facts(context, cell, judge, read, questions, checks),
+        facts=_facts(context, read, questions, checks),
         questions=questions,
         answers=answers,
         scores=scores,
@@ -181,15 +181,14 @@ def _stored_run(context: SuiteContext, cell: Cell, judge: JudgeCell | None, read
     )
 
 
-def _facts(
-    context: SuiteContext,
-    cell: Cell,
-    judge: JudgeCell | None,
-    read: _ReadManifests,
-    questions: QuestionSet,
-    checks: Sequence[CheckResult],
-) -> RunFacts:
-    answered = answer_facts(read.answers)
+def _stored_judge(read: _ReadManifests) -> JudgeCell | None:
+    return None if read.scores is None else score_facts(read.scores).judge
+
+
+def _facts(context: SuiteContext, read: _ReadManifests, questions: QuestionSet, checks: Sequence[CheckResult]) -> RunFacts:
+    """Return what is said of the run: as it was when it answered and judged, since the project file may have been edited since."""
+    answered, judge = answer_facts(read.answers), _stored_judge(read)
+    cell, retrieval = answered.cell, answered.retrieval
     arms = {arm.name: arm.spec for arm in answered.arms}
     described = orjson.loads(context.catalog.read(read.corpus, corpus.FILE))
     return RunFacts(
@@ -203,15 +202,15 @@ def _facts(
         base_url=cell.base_url,
         harness=cell.harness,
         sampling=cell.sampling,
-        draws=context.suite.draws,
+        draws=arm_answers.stored_draws(read.answers),
         arms=tuple(arms),
         arm_specs=arms,
         baseline_arm=context.suite.baseline_arm,
         question_set_source=questions.source,
         question_set_digest=questions.digest,
-        top_k=context.suite.top_k,
-        rerank_threshold=context.suite.rerank_threshold,
-        reranker=RERANKER,
+        top_k=None if retrieval is None else retrieval.top_k,
+        rerank_threshold=None if retrieval is None else retrieval.rerank_threshold,
+        reranker=None if retrieval is None else retrieval.reranker,
         price_table=answered.price_table,
         document_sources=tuple(
             DocumentSourceFacts(arm=arm, name=name, digest=digest)

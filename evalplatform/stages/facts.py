@@ -13,16 +13,25 @@ from evalplatform.reports.arms_view import ResultRow
 from evalplatform.stages.checks.check import CheckResult
 
 
+class RetrievalFacts(Value):
+    """How documents were chosen: at most how many chunks, by which reranker, and the lowest score in [0, 1] that it kept."""
+
+    top_k: int
+    rerank_threshold: float
+    reranker: str
+
+
 class AnswerFacts(Value):
     """Of `arm_answers`: who answered which arms, how the rows ended, and what the calls cost.
 
     `failure_reasons` counts the rows that were asked and failed by the stable part of their reason, `first_failure` is a whole one (300
     characters at most). `complete` is false when a rerun would ask something again; `truncated_reason` and its sentence say why the run was
-    stopped.
+    stopped. `retrieval` is None for answers that were stored before it was kept.
     """
 
     arms: tuple[Arm, ...]
     cell: Cell
+    retrieval: RetrievalFacts | None = None
     rows: int
     states: dict[str, int]
     calls: CallCounts

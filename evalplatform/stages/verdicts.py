@@ -94,7 +94,7 @@ def stored_verdicts(context: SuiteContext, manifest: ArtifactManifest) -> list[Q
 def _computed(context: SuiteContext, scores: ArtifactManifest, pass_points: float) -> tuple[list[QuestionVerdict], ArmVerdicts]:
     answers = context.made_from(scores, arm_answers.ASSET)
     arms = [arm.name for arm in answer_facts(answers).arms]
-    draws = int(answers.inputs["draws"])
+    draws = arm_answers.stored_draws(answers)
     rows = question_verdicts(
         list(judged_scores.stored_points(context, scores)),
         arms=arms,

@@ -75,7 +75,7 @@ def score_evidence(
     question_ids = [question.id for question in question_set.asked_questions(context, answers).questions]
     arms = [arm.name for arm in answer_facts(answers).arms]
     return ScoreEvidence(
-        scores=question_scores(points, arms=arms, question_ids=question_ids, draws=int(answers.inputs["draws"])),
+        scores=question_scores(points, arms=arms, question_ids=question_ids, draws=arm_answers.stored_draws(answers)),
         baseline_arm=context.suite.baseline_arm,
         questions=len(question_ids),
         prices=call_prices(costs, score_facts(manifest).calls),
