@@ -5,6 +5,7 @@ Everything is opened on first use, so that a command that needs no ledger opens 
 
 import asyncio
 import os
+import re
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 SQLITE_PREFIX = "sqlite:///"
 FILE_PREFIX = "file://"
+URL_BEGINNINGS = {"s3": "s3://", "file": "file:///"}
+MISSPELT_URL = re.compile(r"(s3|file)(//|:(?!//))")
 
 
 def no_progress(progress: Progress) -> None:
@@ -233,7 +236,15 @@ class OpenedProject:
         return f"{SQLITE_PREFIX}{self._rooted(url.removeprefix(SQLITE_PREFIX))}" if url.startswith(SQLITE_PREFIX) else url
 
     def _located(self, url: str) -> str:
-        """Return a storage URL with a relative folder placed beside the project file."""
+        """Return a storage URL with a relative folder placed beside the project file.
+
+        Raises:
+            InputError: it begins like a URL and is none, which would quietly make a folder of that name.
+        """
+        misspelt = MISSPELT_URL.match(url)
+        if misspelt:
+            rule = f"{url!r} begins like a URL and is none. A folder of that name is written with ./ before it."
+            raise InputError(rule, field="storage", nearest=f"{URL_BEGINNINGS[misspelt[1]]}{url[misspelt.end() :].lstrip('/')}")
         return url if "://" in url or url.startswith("memory:") else str(self._rooted(url))
 
     def _rooted(self, path: str) -> Path:

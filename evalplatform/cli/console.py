@@ -11,6 +11,7 @@ import typer
 
 from evalplatform.calls.progress import OnProgress, Progress
 from evalplatform.kernel.errors import ProjectFileError
+from evalplatform.project.deployment import unknown_variables
 from evalplatform.project.load import PROJECT_FILE_NAME, Project, find_project_file, load_project
 
 if TYPE_CHECKING:
@@ -20,22 +21,41 @@ LOG_EVERY_SECONDS = 5.0
 
 
 def found_project(file: Path | None = None) -> Project | None:
-    """Return the project of `--project`, of EVALPLATFORM_PROJECT, or of a folder above the working directory; None where there is none."""
+    """Return the project of `--project`, of EVALPLATFORM_PROJECT, or of a folder above the working directory; None where there is none.
+
+    Variables that are misspelt are warned of: what they were to change goes on as if they were not set.
+    """
+    warn_of_unknown_variables()
+    path = found_project_file(file)
+    return None if path is None else load_project(path)
+
+
+def found_project_file(file: Path | None = None) -> Path | None:
+    """Return the file of the project that `found_project` returns."""
     path = file if file is not None else find_project_file(Path.cwd(), environ=os.environ)
-    if path is None:
-        return None
-    return load_project(path / PROJECT_FILE_NAME if path.is_dir() else path)
+    return path / PROJECT_FILE_NAME if path is not None and path.is_dir() else path
+
+
+def warn_of_unknown_variables() -> None:
+    """Say which EVALPLATFORM_ variables nothing reads, with the nearest that exists."""
+    for name, nearest in unknown_variables(os.environ).items():
+        say(f"warning: {name} is set, and nothing reads it.{f' Did you mean {nearest}?' if nearest else ''}")
 
 
 def required_project(file: Path | None = None) -> Project:
     """Return the project, or raise ProjectFileError that says how to get one."""
     project = found_project(file)
     if project is None:
-        raise ProjectFileError(
-            f"no {PROJECT_FILE_NAME} here or in any folder above; `evalplatform init DIR` starts a project, "
-            "and EVALPLATFORM_PROJECT can name one."
-        )
+        raise no_project()
     return project
+
+
+def no_project() -> ProjectFileError:
+    """Return the error of a command that needs a project and finds none."""
+    return ProjectFileError(
+        f"no {PROJECT_FILE_NAME} here or in any folder above; `evalplatform init DIR` starts a project, "
+        "and EVALPLATFORM_PROJECT can name one."
+    )
 
 
 def say(text: str) -> None:

@@ -29,12 +29,16 @@ def doctor(
     from evalplatform.cli.checkup.checks import CHECKS
     from evalplatform.cli.checkup.examination import examination
     from evalplatform.cli.checkup.findings import Patient
-    from evalplatform.cli.console import required_project
+    from evalplatform.cli.checkup.loading import usable_project
+    from evalplatform.cli.console import found_project_file, no_project
     from evalplatform.wiring import OpenedProject
 
-    loaded = required_project(project)
+    file = found_project_file(project)
+    if file is None:
+        raise no_project()
+    loaded, refused = usable_project(file, os.environ)
     with OpenedProject(loaded) as opened:
-        findings = examination(CHECKS, Patient(opened=opened, environ=os.environ), timeout_seconds=TIMEOUT_SECONDS)
+        findings = examination(CHECKS, Patient(opened, os.environ, refused), timeout_seconds=TIMEOUT_SECONDS)
     if json_result:
         import orjson
 

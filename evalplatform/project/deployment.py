@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
 
 from evalplatform.kernel.errors import InputError, nearest_name
 from evalplatform.kernel.values import Value
 from evalplatform.project.yaml_file import problem_sentence
 
 PREFIX = "EVALPLATFORM_"
+OF_TESTS = ("REQUIRE_ALL", "SOAK", "TEST_DATA", "UPDATE_SNAPSHOTS")  # read by this repository's tests, and by nothing that is installed
 DEFAULT_WEB_URL = "http://127.0.0.1:8787"
 
 WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$")]
@@ -78,14 +80,28 @@ class DeploymentSettings(Value):
         Raises:
             InputError: a value that its variable does not take. What stands there is not repeated: a URL may hold a password.
         """
-        given = {name: environ[variable_of(name)] for name in cls.model_fields if environ.get(variable_of(name))}
+        for refused in cls.refusals(environ):
+            raise refused
+        return cls.model_validate(_given(environ))
+
+    @classmethod
+    def refusals(cls, environ: Mapping[str, str]) -> list[InputError]:
+        """Return an error for every variable with a value that it does not take; its `field` is the variable."""
         try:
-            return cls.model_validate(given)
+            cls.model_validate(_given(environ))
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            name = str(first["loc"][0])
-            rule = "must be an http or https address." if name == "web_url" else _rule(first["type"], problem_sentence(first, [first]))
-            raise InputError(rule, field=variable_of(name)) from None
+            return [_refusal(problem) for problem in error.errors(include_url=False, include_input=False)]
+        return []
+
+
+def _given(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: environ[variable_of(name)] for name in DeploymentSettings.model_fields if environ.get(variable_of(name))}
+
+
+def _refusal(problem: ErrorDetails) -> InputError:
+    name = str(problem["loc"][0])
+    rule = "must be an http or https address." if name == "web_url" else _rule(problem["type"], problem_sentence(problem, [problem]))
+    return InputError(rule, field=variable_of(name))
 
 
 def _rule(kind: str, sentence: str) -> str:
@@ -100,7 +116,8 @@ def variable_of(field: str) -> str:
 def unknown_variables(environ: Mapping[str, str]) -> dict[str, str | None]:
     """Return the EVALPLATFORM_ variables that nothing reads, each with the nearest one that exists, or None."""
     known = [variable_of(name) for name in DeploymentSettings.model_fields]
-    strange = (name for name in sorted(environ) if name.startswith(PREFIX) and name not in known)
+    ours = {*known, *(f"{PREFIX}{name}" for name in OF_TESTS)}
+    strange = (name for name in sorted(environ) if name.startswith(PREFIX) and name not in ours)
     # By what comes after the prefix: the prefix alone would make every two of them alike.
     endings = [name.removeprefix(PREFIX) for name in known]
     nearest = {name: nearest_name(name.removeprefix(PREFIX), endings) for name in strange}

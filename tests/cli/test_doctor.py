@@ -78,11 +78,44 @@ def test_looking_makes_no_database(command: Command, project: Path):
     assert not (project / ".evalplatform" / "evalplatform.db").exists()
 
 
-def test_a_misspelt_variable_is_named_with_the_one_that_was_meant(command: Command, project: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_misspelt_variable_is_a_problem_that_names_the_one_that_was_meant(
+    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("EVALPLATFORM_STORGE", "s3://bucket")
     ran = command("doctor")
-    assert ran.code == 0
-    assert "warning  environment: EVALPLATFORM_STORGE is set, and nothing reads it.\n         Set EVALPLATFORM_STORAGE instead." in ran.out
+    assert ran.code == 1
+    assert "problem  environment: EVALPLATFORM_STORGE is set, and nothing reads it.\n         Set EVALPLATFORM_STORAGE instead." in ran.out
+    assert ran.err == ""  # it is said once
+
+
+def test_settings_that_cannot_be_used_are_problems_and_hide_no_other_check(
+    command: Command, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "entitlements.yaml"
+    file.write_text("default: {scenario_allowanse: 50}\n")
+    for name, value in (("RUNS_PER_ENDPOINT", "abc"), ("WEB_URL", "ftp://me:s3cret@host"), ("ENTITLEMENTS", str(file))):
+        monkeypatch.setenv(f"EVALPLATFORM_{name}", value)
+    ran = command("doctor")
+    assert ran.code == 1, ran.err
+    assert "problem  environment: EVALPLATFORM_RUNS_PER_ENDPOINT: must be a whole number" in ran.out
+    assert "problem  environment: EVALPLATFORM_WEB_URL: must be an http or https address" in ran.out
+    assert f"problem  entitlements: {file}:1: default.scenario_allowanse: unknown key" in ran.out
+    assert "s3cret" not in ran.out
+    states = {name: line.split()[0] for name, line in lines(ran.out).items()}
+    assert (states["storage"], states["database"], states["dagster"], states["web app"]) == ("ok", "ok", "ok", "warning")
+
+
+def test_a_storage_that_is_a_url_without_its_colon_is_a_problem_and_makes_no_folder(
+    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("EVALPLATFORM_STORAGE", "s3//nope")
+    before = sorted(project.iterdir())
+    ran = command("doctor")
+    assert ran.code == 1
+    assert "problem  storage: storage: 's3//nope' begins like a URL and is none." in ran.out
+    assert "Did you mean 's3://nope'?" in ran.out
+    assert not (project / "s3").exists()
+    assert sorted(project.iterdir()) == before
 
 
 def test_a_database_that_is_down_is_a_problem_and_its_password_and_the_keys_are_never_shown(

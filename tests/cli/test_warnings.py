@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Command
 
 QUESTIONS = [{"id": "q", "question": "How do I boil water?"}]
@@ -59,3 +61,31 @@ def test_a_skill_whose_name_would_break_a_report_is_refused_by_name(command: Com
     ran = command("arms", "run", *FLAGS)
     assert (ran.code, ran.out) == (2, "")
     assert "skills/odd/SKILL.md: name: the name 'a|b, c/d' holds '|'" in ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("arms", "run", "--suite", "kettle"), ("plan", "--suite", "kettle", "--json"), ("assets", "list")], ids=" ".join
+)
+def test_a_misspelt_variable_is_said_once_by_whatever_opens_the_project(
+    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("EVALPLATFORM_STORGE", "s3://bucket")
+    monkeypatch.setenv("EVALPLATFORM_SOAK", "0")  # of this repository's tests
+    assert warned(command(*arguments).err) == [
+        "warning: EVALPLATFORM_STORGE is set, and nothing reads it. Did you mean EVALPLATFORM_STORAGE?"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("storage", "meant"),
+    [("s3//nope", "s3://nope"), ("s3:/nope/a", "s3://nope/a"), ("s3:nope", "s3://nope"), ("file//tmp/a", "file:///tmp/a")],
+)
+def test_a_storage_that_begins_like_a_url_and_is_none_is_refused_and_makes_no_folder(
+    command: Command, project: Path, monkeypatch: pytest.MonkeyPatch, storage: str, meant: str
+) -> None:
+    monkeypatch.setenv("EVALPLATFORM_STORAGE", storage)
+    ran = command("arms", "run", "--suite", "kettle")
+    assert (ran.code, ran.out) == (2, "")
+    assert f"storage: {storage!r} begins like a URL and is none." in ran.err
+    assert f"Did you mean {meant!r}?" in ran.err
+    assert [*project.glob("s3*"), *project.glob("file*")] == []

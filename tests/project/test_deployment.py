@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalplatform.kernel.errors import InputError
-from evalplatform.project.deployment import DeploymentSettings, environment_reference, unknown_variables, variable_of
+from evalplatform.project.deployment import OF_TESTS, DeploymentSettings, environment_reference, unknown_variables, variable_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,6 +47,15 @@ def test_a_value_that_a_variable_does_not_take_is_refused_by_name_and_not_repeat
 def test_a_misspelt_variable_is_named_with_the_nearest_one_and_a_strange_one_without():
     environ = {"EVALPLATFORM_DATABSE": "x", "EVALPLATFORM_QQ": "x", "EVALPLATFORM_STORAGE": "x", "DATABSE": "x"}
     assert unknown_variables(environ) == {"EVALPLATFORM_DATABSE": "EVALPLATFORM_DATABASE", "EVALPLATFORM_QQ": None}
+
+
+def test_the_variables_of_this_repositorys_tests_are_no_strangers():
+    """All that a test or its support reads of the environment, and is no setting."""
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    read = {name for text in texts for name in re.findall(r'(?:environ\.get\(|^[A-Z]+ = )"(EVALPLATFORM_[A-Z_]+)"', text, re.MULTILINE)}
+    of_tests = read - {variable_of(name) for name in DeploymentSettings.model_fields}
+    assert of_tests == {f"EVALPLATFORM_{name}" for name in OF_TESTS}
+    assert unknown_variables(dict.fromkeys(of_tests, "1")) == {}
 
 
 def test_no_module_reads_a_variable_that_the_settings_do_not_hold():

@@ -46,10 +46,13 @@ def _address(check: str, settings: EndpointSettings) -> list[Finding]:
 
 def look_at_web_app(patient: Patient) -> Sequence[Finding]:
     """See whether somebody answers where links in Dagster lead."""
+    variable = variable_of("web_url")
+    if variable in patient.refused:
+        return [warning("web app", f"it was not looked for, since {variable} names no address.", fix=f"Correct {variable}.")]
     url = patient.opened.project.deployment.web_url
     fetched = fetch(f"{url.rstrip('/')}/healthz", timeout_seconds=REPLY_SECONDS, clock=patient.opened.clock)
     if fetched is not None and fetched.status == 200:
         return [ok("web app", f"{url} answers.")]
     what = "nobody answers" if fetched is None else f"something answers {fetched.status}"
-    fix = f"Start `evalplatform serve` (or `dev`), or set {variable_of('web_url')} to where the web app is."
+    fix = f"Start `evalplatform serve` (or `dev`), or set {variable} to where the web app is."
     return [warning("web app", f"{what} at {url}, where links in Dagster lead.", fix=fix)]

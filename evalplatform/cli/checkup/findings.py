@@ -1,9 +1,10 @@
 """What a check found, in words a person can act on."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.values import Value
 from evalplatform.wiring import OpenedProject
 
@@ -36,10 +37,14 @@ def problem(check: str, found: str, *, fix: str) -> Finding:
 
 @dataclass(frozen=True)
 class Patient:
-    """What is looked at: a project and the environment of this process."""
+    """What is looked at: a project and the environment of this process.
+
+    `refused` holds, by variable, what was left out of the project's settings since it cannot be used.
+    """
 
     opened: OpenedProject
     environ: Mapping[str, str]
+    refused: Mapping[str, InputError] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

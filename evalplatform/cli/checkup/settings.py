@@ -4,28 +4,32 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 
-from evalplatform.cli.checkup.findings import Finding, Patient, ok, problem, warning
-from evalplatform.project.deployment import unknown_variables
+from evalplatform.cli.checkup.findings import Finding, Patient, ok, problem
+from evalplatform.project.deployment import unknown_variables, variable_of
 from evalplatform.project.entitlements import Entitlements
 
+CHECK = "environment"
+ENTITLEMENTS_VARIABLE = variable_of("entitlements")
 OLDEST_PYTHON = (3, 11)
 FIRST_UNTRIED_PYTHON = (3, 14)
 LIBRARY_MINORS_ABOVE_CORE = 16  # dagster 1.13.x is released with its libraries as 0.29.x
 
 
 def look_at_variables(patient: Patient) -> Sequence[Finding]:
-    """Name the variables of ours that nothing reads."""
-    unknown = unknown_variables(patient.environ)
-    if not unknown:
-        return [ok("environment", "every EVALPLATFORM_ variable that is set is one that is read.")]
-    return [
-        warning("environment", f"{name} is set, and nothing reads it.", fix=f"Set {nearest} instead." if nearest else "Remove it.")
-        for name, nearest in unknown.items()
+    """Name the variables of ours that nothing reads, and those with a value that cannot be used."""
+    fix = "Correct it or unset it; until then commands end with this error."
+    refused = [problem(CHECK, str(error), fix=fix) for variable, error in patient.refused.items() if variable != ENTITLEMENTS_VARIABLE]
+    unknown = [
+        problem(CHECK, f"{name} is set, and nothing reads it.", fix=f"Set {nearest} instead." if nearest else "Remove it.")
+        for name, nearest in unknown_variables(patient.environ).items()
     ]
+    return [*refused, *unknown] or [ok(CHECK, "every EVALPLATFORM_ variable that is set is one that is read, with a value that it takes.")]
 
 
 def look_at_entitlements(patient: Patient) -> Sequence[Finding]:
     """Say what the project's tenant may use here."""
+    if (error := patient.refused.get(ENTITLEMENTS_VARIABLE)) is not None:
+        return [problem("entitlements", str(error), fix=f"Mend the file that {ENTITLEMENTS_VARIABLE} names.")]
     project = patient.opened.project
     granted, tenant = project.entitlements, project.settings.tenant
     if granted == Entitlements():

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import dagster as dg
 
 CHECK = "dagster"
+RUNS_VARIABLE = variable_of("runs_per_endpoint")
 POSTGRES_SCHEME = "postgresql+psycopg2"
 
 
@@ -60,7 +61,8 @@ def _settings(instance: "dg.DagsterInstance", patient: Patient) -> list[Finding]
         found.append(warning(CHECK, "a cancelled run keeps its pool's slot for ever.", fix=fix))
     if instance.telemetry_enabled:
         found.append(warning(CHECK, "telemetry is sent to Dagster's makers.", fix="Set telemetry.enabled: false in dagster.yaml."))
-    found += _pools(instance, patient.opened.project.deployment.runs_per_endpoint)
+    if RUNS_VARIABLE not in patient.refused:  # otherwise the environment's own line says what is wrong
+        found += _pools(instance, patient.opened.project.deployment.runs_per_endpoint)
     return found or [ok(CHECK, "runs are monitored, slots freed, pools limited; no telemetry.")]
 
 
@@ -70,8 +72,7 @@ def _pools(instance: "dg.DagsterInstance", runs_per_endpoint: int) -> list[Findi
     few_runs_at_all = queue is not None and 0 <= queue.max_concurrent_runs <= runs_per_endpoint
     if limit == runs_per_endpoint or (limit is None and few_runs_at_all):
         return []
-    variable = variable_of("runs_per_endpoint")
-    fix = f"Make concurrency.pools.default_limit in dagster.yaml and {variable} the same number."
+    fix = f"Make concurrency.pools.default_limit in dagster.yaml and {RUNS_VARIABLE} the same number."
     if limit is None or limit > runs_per_endpoint:
         allowed = "any number of runs" if limit is None else plural(limit, "run")
         found = (

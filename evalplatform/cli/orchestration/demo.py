@@ -11,7 +11,7 @@ import typer
 
 from evalplatform.calls.counts import CallCounts
 from evalplatform.calls.progress import OnProgress
-from evalplatform.cli.console import say, shown_progress
+from evalplatform.cli.console import say, shown_progress, warn_of_unknown_variables
 from evalplatform.cli.orchestration.home import prepare_dagster_home, register
 from evalplatform.cli.orchestration.instance import open_instance
 from evalplatform.cli.orchestration.runs import SuiteRuns, calls_of
@@ -34,6 +34,7 @@ DEFAULT_DEMO_FOLDER = Path("evalplatform-demo")
 
 def run_demo(folder: Path | None) -> int:
     """Run the example project's main job through Dagster and print what came out; a second run asks nothing."""
+    warn_of_unknown_variables()
     project = load_project(copy_example(folder or DEFAULT_DEMO_FOLDER))
     home = prepare_dagster_home(project)
     os.environ["DAGSTER_HOME"] = os.fspath(home)
