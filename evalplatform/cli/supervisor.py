@@ -27,13 +27,14 @@ def run_together(servers: Sequence[Server], *, folder: Path, environment: Mappin
     """Run the servers in `folder` until this process is told to end (SIGINT, SIGTERM, SIGHUP) or one of them ends; then end them all.
 
     Each has a process group of its own, so that Ctrl-C reaches it once, by way of this process: a second one would cut its shutdown short.
-    Every further signal is passed on as well.
+    Every further signal is passed on as well. Where this process is killed outright, Linux tells them to end.
 
     Returns:
         0 when the end was asked for and all ended well; 2 when one ended by itself, whatever it says of that, or ended badly.
     """
     with _caught_signals() as caught:
-        running = {server: _started(server, folder, environment) for server in servers}
+        ending_with_us = _ending_with_us()
+        running = {server: _started(server, folder, environment, ending_with_us) for server in servers}
         asked = _wait_for_signal_or_end(caught, running)
         first_ended = next((server for server, process in running.items() if process.poll() is not None), None)
         if asked is None and first_ended is not None:
@@ -43,8 +44,22 @@ def run_together(servers: Sequence[Server], *, folder: Path, environment: Mappin
     return 0 if asked is not None and ended_well else 2
 
 
-def _started(server: Server, folder: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(server.command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, process_group=0)
+def _started(server: Server, folder: Path, environment: Mapping[str, str], ending_with_us: Sequence[str]) -> "subprocess.Popen[bytes]":
+    command = (*ending_with_us, *server.command)
+    return subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, process_group=0)
+
+
+def _ending_with_us() -> Sequence[str]:
+    """Return the words before a command by which the kernel sends it SIGTERM when this process dies; none where that cannot be asked for.
+
+    `setpriv` of util-linux becomes the command, so that process id and signals stay the same; that of BusyBox does not know the option.
+    """
+    words = ("setpriv", "--pdeathsig", "TERM")
+    try:
+        known = subprocess.run((*words, "true"), capture_output=True, check=False).returncode == 0
+    except OSError:
+        known = False
+    return words if known else ()
 
 
 @contextmanager

@@ -1,14 +1,18 @@
 """Servers that run as one command: they end together, and the exit code says why."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from shutil import which
 
 import pytest
 
 from tests.support.command_line import ended, started_process, wait_until
+from tests.support.requirements import need
 
 RUN = """
 import sys
@@ -19,11 +23,12 @@ sys.exit(run_together(servers, folder=Path("."), environment={}))
 """
 # A server that says when it is up and how often it was told to end, and takes a moment for it.
 PATIENT = """
-import signal, sys, time
+import os, signal, sys, time
 from pathlib import Path
 told = []
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, lambda number, _: told.append(number))
+Path("{name}-pid").write_text(str(os.getpid()))
 Path("{name}-up").touch()
 while not told:
     time.sleep(0.01)
@@ -61,6 +66,19 @@ def test_ctrl_c_on_a_terminal_reaches_each_server_once_too(tmp_path: Path) -> No
         signal_group(process.pid, signal.SIGINT)
         assert ended(process).code == 0
     assert {(tmp_path / f"{name}-told").read_text() for name in ("one", "other")} == {str(int(signal.SIGINT))}
+
+
+def test_the_servers_end_also_where_nobody_is_left_to_tell_them(tmp_path: Path) -> None:
+    need(sys.platform == "linux" and which("setpriv") is not None, "setpriv of util-linux")
+    with started_process(command(patient("one"), patient("other")), folder=tmp_path) as process:
+        wait_until_up(tmp_path, "one", "other")
+        process.kill()
+    try:
+        wait_until(lambda: all((tmp_path / f"{name}-told").exists() for name in ("one", "other")), "their end", within_seconds=20)
+    finally:
+        for name in ("one", "other"):
+            with suppress(ProcessLookupError):
+                os.kill(int((tmp_path / f"{name}-pid").read_text()), signal.SIGKILL)
 
 
 def signal_group(leader: int, number: signal.Signals) -> None:
