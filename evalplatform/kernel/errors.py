@@ -29,9 +29,11 @@
 Refusals to compare and shortfalls are values, not exceptions: a caller goes on with them.
 """
 
-from collections.abc import Iterable
-from difflib import get_close_matches
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher, get_close_matches
 from typing import Literal, Self
+
+MAX_KNOWN_SHOWN = 10
 
 
 class EvalplatformError(Exception):
@@ -78,12 +80,13 @@ class InputError(EvalplatformError):
 
 
 class UnknownNameError(InputError):
-    """A name that nothing answers to; `nearest` holds the closest known one."""
+    """A name that nothing answers to; `nearest` holds the closest known one. Of many known names the text shows the nearest few."""
 
     def __init__(self, what: str, name: str, known: Iterable[str], *, file: object = None, field: str | None = None) -> None:
         names = sorted(known)
-        listed = ", ".join(names) if names else "none"
-        super().__init__(f"unknown {what} {name!r} (known: {listed}).", file=file, field=field, nearest=nearest_name(name, names))
+        super().__init__(
+            f"unknown {what} {name!r} (known: {_known_words(name, names)}).", file=file, field=field, nearest=nearest_name(name, names)
+        )
         self.what = what
         self.name = name
 
@@ -211,3 +214,12 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
     by_folded = {candidate.casefold(): candidate for candidate in known}
     close = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.6)
     return by_folded[close[0]] if close else None
+
+
+def _known_words(name: str, known: Sequence[str]) -> str:
+    """Return the known names as text: all in their order where they are few, else the nearest ones and how many more there are."""
+    if len(known) <= MAX_KNOWN_SHOWN:
+        return ", ".join(known) or "none"
+    folded = name.casefold()
+    nearest = sorted(known, key=lambda candidate: SequenceMatcher(None, candidate.casefold(), folded).ratio(), reverse=True)
+    return f"{', '.join(nearest[:MAX_KNOWN_SHOWN])} and {len(known) - MAX_KNOWN_SHOWN:,} more"

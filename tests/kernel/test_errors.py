@@ -36,6 +36,16 @@ def test_an_unknown_name_lists_what_is_known_and_the_nearest() -> None:
     assert str(UnknownNameError("cell", "x", [])) == "unknown cell 'x' (known: none)."
 
 
+def test_of_many_known_names_the_nearest_are_shown_and_the_others_counted() -> None:
+    known = [f"cell-{number:03d}" for number in range(180)]
+    text = str(UnknownNameError("cell", "Kettle", [*known, "kettlebell", "kettles"]))
+    shown = text.partition("(known: ")[2].partition(" and ")[0].split(", ")
+    assert shown[:2] == ["kettles", "kettlebell"]
+    assert len(set(shown)) == 10
+    assert text.endswith(" and 172 more). Did you mean 'kettles'?")
+    assert "and" not in str(UnknownNameError("cell", "x", known[:10]))
+
+
 @pytest.mark.parametrize(
     ("name", "known", "nearest"), [("DOCS", ["docs"], "docs"), ("dosc", ["docs"], "docs"), ("x", ["docs"], None), ("", ["docs"], None)]
 )
