@@ -53,7 +53,7 @@ class Budget:
             raise BudgetExhaustedError(
                 f"The next call could pass the cap of ${self._cap_usd:g} (spent ${spent_usd:.4f}, "
                 f"${self._reserved_usd:.4f} reserved for calls in flight). "
-                "What is finished is kept; a rerun with a higher cap asks only what is missing."
+                f"What is finished is kept; {_rerun(estimate_usd, self._cap_usd)}"
             )
         return estimate_usd
 
@@ -62,3 +62,9 @@ class Budget:
         self._reserved_usd -= estimate_usd
         if cost_usd is not None and estimate_usd > 0:
             self._worst_ratio = max(self._worst_ratio, self._worst_ratio * cost_usd / estimate_usd)
+
+
+def _rerun(estimate_usd: float, cap_usd: float) -> str:
+    if estimate_usd > cap_usd:
+        return f"that call alone may cost ${estimate_usd:.4f}, so a rerun needs a higher cap."
+    return "a rerun asks only what is missing, and may pay up to the cap anew."

@@ -136,12 +136,13 @@ def _told_plan(opened: "OpenedProject", works: "Sequence[BackfillWork]", *, as_j
 
 
 def _planned_lines(plan: "BackfillPlan") -> Iterator[str]:
-    from evalplatform.cli.results import planned_lines, price_words
+    from evalplatform.cli.results import planned_lines, price_words, spend_cap_lines
 
     yield from planned_lines("answers", plan.answers)
     yield from planned_lines("scores", plan.judgements)
     asked = [sum(planned.calls - planned.finished for planned in stage) for stage in (plan.answers, plan.judgements)]
     yield f"  total: {plural(asked[0], 'answer call')}, {plural(asked[1], 'judge call')} to make, {price_words(plan.price_usd)}"
+    yield from spend_cap_lines(plan.spend_cap, plan.price_usd)
 
 
 def _told_nothing(works: "Sequence[BackfillWork]", *, as_json: bool) -> int:

@@ -54,7 +54,8 @@ def plan(
     if json_result:
         import orjson
 
-        typer.echo(orjson.dumps([orjson.loads(planned.model_dump_json()) for planned in plans], option=orjson.OPT_INDENT_2).decode())
+        result = [{**planned.model_dump(mode="json"), "price_usd": planned.price_usd} for planned in plans]
+        typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
     else:
         for planned in plans:
             for line in plan_lines(planned):

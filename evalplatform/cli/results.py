@@ -8,7 +8,7 @@ from evalplatform.reports import words
 from evalplatform.reports.arms_view import ResultRow
 from evalplatform.reports.visible import one_line
 from evalplatform.stages.pipeline import CellRun
-from evalplatform.stages.plan import PlannedCalls, SuitePlan
+from evalplatform.stages.plan import PlannedCalls, SpendCap, SuitePlan
 
 COLUMNS = (
     ("arm", "Arm"),
@@ -70,6 +70,17 @@ def plan_lines(plan: SuitePlan) -> Iterator[str]:
     for title, stage in (("answers", plan.answers), ("scores", plan.judgements)):
         yield from planned_lines(title, stage)
     yield f"  total: {price_words(plan.price_usd)}"
+    yield from spend_cap_lines(plan.spend_cap, plan.price_usd)
+
+
+def spend_cap_lines(cap: SpendCap | None, price_usd: float | None) -> Iterator[str]:
+    """Yield what a spend cap means for a plan of that price; nothing where there is no cap."""
+    if cap is None:
+        return
+    each = "a run of a cell's answers, or of its scores under a judge"
+    yield f"  spend cap: ${cap.max_cost_usd_per_run:g} {each}; {plural(cap.runs, 'such run')}, at most ${cap.most_usd:,.2f} together"
+    if price_usd is None:
+        yield "    warning: a call of unknown price is not asked under a cap; `prices` of its endpoint says the price"
 
 
 def planned_lines(title: str, stage: Iterable[PlannedCalls]) -> Iterator[str]:

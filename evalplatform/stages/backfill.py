@@ -9,7 +9,7 @@ from evalplatform.project.cells import Cell
 from evalplatform.stages import arm_answers, corpus, judged_scores, question_set
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.corpus import open_treatments
-from evalplatform.stages.plan import PlannedCalls, planned_answers, planned_judgements
+from evalplatform.stages.plan import PlannedCalls, SpendCap, planned_answers, planned_judgements, spend_cap
 from evalplatform.stages.staleness import PartitionState, states_of
 
 SOURCES = (question_set.ASSET, corpus.ASSET)
@@ -51,6 +51,7 @@ class BackfillPlan(Value):
     work: BackfillWork
     answers: tuple[PlannedCalls, ...]
     judgements: tuple[PlannedCalls, ...]
+    spend_cap: SpendCap | None = None
 
     @property
     def price_usd(self) -> float | None:
@@ -128,7 +129,8 @@ async def plan_backfill(context: SuiteContext, work: BackfillWork) -> BackfillPl
                 if cell_id not in tasks:
                     tasks[cell_id] = _stored_tasks(context, cells[cell_id])
                 judgements.append(await planned_judgements(context, cells[cell_id], judges[judge_id], tasks[cell_id]))
-    return BackfillPlan(work=work, answers=tuple(answers), judgements=tuple(judgements))
+    cap = spend_cap(context, [*answers, *judgements])
+    return BackfillPlan(work=work, answers=tuple(answers), judgements=tuple(judgements), spend_cap=cap)
 
 
 def _stored_tasks(context: SuiteContext, cell: Cell) -> list[JudgeTask]:

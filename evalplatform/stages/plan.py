@@ -41,6 +41,21 @@ class PlannedCalls(Value):
     unprepared: int = 0
 
 
+class SpendCap(Value):
+    """A suite's spend cap. Each run has it for itself: that of a cell's answers, and that of a cell's scores under a judge.
+
+    `runs` counts those of a plan that have something to ask.
+    """
+
+    max_cost_usd_per_run: float
+    runs: int
+
+    @property
+    def most_usd(self) -> float:
+        """What all the runs together may pay."""
+        return self.max_cost_usd_per_run * self.runs
+
+
 class SuitePlan(Value):
     """A suite, resolved: nothing in it is misspelt, every file is readable, and this is what it would ask.
 
@@ -54,6 +69,7 @@ class SuitePlan(Value):
     answers: tuple[PlannedCalls, ...]
     judgements: tuple[PlannedCalls, ...]
     warnings: tuple[str, ...] = ()
+    spend_cap: SpendCap | None = None
 
     @property
     def price_usd(self) -> float | None:
@@ -87,7 +103,15 @@ async def plan_suite(context: SuiteContext) -> SuitePlan:
         answers=tuple(answers),
         judgements=tuple(judgements),
         warnings=(*questions.warnings, *opened.warnings),
+        spend_cap=spend_cap(context, [*answers, *judgements]),
     )
+
+
+def spend_cap(context: SuiteContext, planned: Sequence[PlannedCalls]) -> SpendCap | None:
+    """Return the suite's spend cap with the number of runs that it holds for, or None where there is none."""
+    cap_usd = context.project.max_cost_usd(context.suite_id)
+    runs = sum(calls.finished < calls.calls for calls in planned)
+    return None if cap_usd is None else SpendCap(max_cost_usd_per_run=cap_usd, runs=runs)
 
 
 async def planned_answers(

@@ -205,6 +205,18 @@ def test_the_spend_cap_stops_before_the_call_that_could_pass_it():
     assert 0.5 < (asking.tally.paid_usd or 0) <= 1.0
 
 
+def test_a_rerun_with_the_same_cap_goes_on_unless_a_single_call_may_cost_more():
+    async def refused(asking: CallDesk) -> str:
+        with pytest.raises(BudgetExhaustedError) as stopped:
+            for number in range(100):
+                await asking.ask(request(str(number), max_tokens=5), purpose="answer")
+        return str(stopped.value)
+
+    first = desk(Client(), cap_usd=1.0)
+    assert asyncio.run(refused(first)).endswith("a rerun asks only what is missing, and may pay up to the cap anew.")
+    assert asyncio.run(refused(desk(Client(), cap_usd=0.0001))).endswith("so a rerun needs a higher cap.")
+
+
 def test_concurrent_calls_together_stay_under_the_cap():
     async def scenario() -> CallDesk:
         asking = desk(Client(usage=Usage(prompt_tokens=1, completion_tokens=5)), cap_usd=1.0)

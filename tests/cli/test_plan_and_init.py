@@ -37,6 +37,29 @@ def test_a_plan_knows_what_is_finished_and_what_it_costs(command: Command, proje
     assert (answers["finished"], answers["calls"], answers["price_usd"]) == (36, 36, 0)
 
 
+def test_a_plan_says_beside_the_total_what_the_spend_cap_lets_each_run_pay(command: Command, project: Path) -> None:
+    prices = "{provider: offline, prices: {input_per_million_usd: 1000, output_per_million_usd: 0}}"
+    edited(project / "evalplatform.yaml", (HERE, f"  here: {prices}"))
+    assert "spend cap" not in command("plan").out
+    file = project / "evalplatform.yaml"
+    file.write_text(f"{file.read_text()}\nbudgets: {{kettle: {{max_cost_usd: 2.5}}}}\n")
+    total, cap = command("plan").out.splitlines()[-2:]
+    (planned,) = json.loads(command("plan", "--json").out)
+    asking = [calls for calls in (*planned["answers"], *planned["judgements"]) if calls["calls"]]
+    assert total == f"  total: ${planned['price_usd']:,.4f}"
+    assert planned["spend_cap"] == {"max_cost_usd_per_run": 2.5, "runs": len(asking)}
+    together = f"{len(asking)} such run{'s' if len(asking) > 1 else ''}, at most ${2.5 * len(asking):.2f} together"
+    assert cap == f"  spend cap: $2.5 a run of a cell's answers, or of its scores under a judge; {together}"
+
+
+def test_a_plan_with_a_cap_and_without_a_price_says_that_nothing_would_be_asked(command: Command, project: Path) -> None:
+    there = f'  there: {{provider: openai-compatible, base_url: "http://127.0.0.1:{CLOSED_PORT}/v1"}}'
+    edited(project / "evalplatform.yaml", (HERE, f"{HERE}\n{there}"), ("endpoint: here, sampling", "endpoint: there, sampling"))
+    file = project / "evalplatform.yaml"
+    file.write_text(f"{file.read_text()}\nbudgets: {{kettle: {{max_cost_usd: 2.5}}}}\n")
+    assert command("plan").out.splitlines()[-1].strip().startswith("warning: a call of unknown price is not asked under a cap")
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -161,6 +161,10 @@ def test_a_dry_run_counts_judge_calls_from_stored_answers_and_makes_nothing(
     assert plan["answers"] == []
     planned = sum(cell["calls"] for cell in plan["judgements"])
     assert plan["price_usd"] > 0
+    assert plan["spend_cap"] is None
+    answered.edit({"budgets": {"kettle": {"max_cost_usd": 100.0}}})
+    assert _backfill(answered, "--judge", "strict", "--dry-run") == 0
+    assert "; 3 such runs, at most $300.00 together" in capsys.readouterr().out
     assert _backfill(answered, "--judge", "strict") == 0
     assert judging.requests == planned
 

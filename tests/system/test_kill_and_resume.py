@@ -197,7 +197,7 @@ def test_a_spend_cap_stops_before_the_call_that_could_pass_it_and_a_higher_cap_a
     capped = run(*RUN, "--max-cost-usd", str(whole_usd / 2), folder=project, environment=KEY)
     assert capped.code == 2
     assert "error: the run is truncated." in capped.err
-    assert "a rerun with a higher cap asks only what is missing" in capped.err
+    assert "a rerun asks only what is missing, and may pay up to the cap anew" in capped.err
     report = (project / "results" / "arms" / "kettle.md").read_text()
     assert re.search("truncated", report, re.IGNORECASE)
     first = committed_calls(project)
