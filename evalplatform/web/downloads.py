@@ -87,7 +87,7 @@ def _bundle(request: Request, opened: OpenedProject, wanted: BundleAddress, repo
     name = "-".join((artifact.suite, *artifact.partition.split("/"), "reports.zip"))
     # Not for ever even where the version is named: what is told of its scores beside the report may come later.
     headers = {
-        "ETag": f'"{bundle_digest(manifests)}"',
+        "ETag": f'"bundle-{bundle_digest(manifests).removeprefix("sha256:")}"',  # of what is in it, so no digest of the bytes
         "Cache-Control": ASK_AGAIN,
         "Content-Disposition": f'attachment; filename="{name}"',
     }

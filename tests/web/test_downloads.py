@@ -139,6 +139,8 @@ def test_the_bundle_holds_the_reports_and_checks_out(served: Served) -> None:
     answer = served.server.get(path)
     assert (answer.status, answer.headers["Content-Type"]) == (200, "application/zip")
     assert answer.body == served.server.get(path.replace("reports.zip", f"@{manifest.data_version}/reports.zip")).body
+    assert re.fullmatch(r'"bundle-[0-9a-f]{64}"', answer.headers["ETag"])  # no digest of the bytes, and not to be taken for one
+    assert "Repr-Digest" not in answer.headers
     assert served.server.get(path, if_none_match=answer.headers["ETag"]).status == 304
     with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
         assert {"report.html", "report.md", "arms.json", "scores.csv", "manifest.json", "README.txt", "SHA256SUMS"} <= set(
