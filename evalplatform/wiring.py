@@ -17,6 +17,7 @@ from urllib.request import url2pathname
 from weakref import WeakKeyDictionary
 
 from evalplatform.adapters.clock import SystemClock
+from evalplatform.adapters.outage import RESTART_SECONDS, Outage
 from evalplatform.adapters.stores.open import check_store, open_store
 from evalplatform.artifacts.catalog import ArtifactCatalog, file_key
 from evalplatform.artifacts.records import ArtifactManifest
@@ -25,7 +26,7 @@ from evalplatform.calls.budget import Budget
 from evalplatform.calls.desk import CallDesk, Endpoint
 from evalplatform.calls.limiter import EndpointLimiter
 from evalplatform.calls.progress import OnProgress, Progress
-from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.errors import InputError, StorageError, StorageUnavailableError
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.documents import DocumentSource
 from evalplatform.ports.labels import LabelStore
@@ -57,10 +58,16 @@ def new_run_id(clock: Clock) -> str:
 
 @dataclass
 class OpenedProject:
-    """A project with its ports. Use it as a context manager, or call `close` when done."""
+    """A project with its ports. Use it as a context manager, or call `close` when done.
+
+    Attributes:
+        waits_at_start: wait up to `RESTART_SECONDS` for a store or a database server that does not answer from the start. For who goes on
+            where others left off, as a step of a backfill; a person at a terminal learns at once that an address is wrong.
+    """
 
     project: Project
     clock: Clock = field(default_factory=SystemClock)
+    waits_at_start: bool = False
     _store_is_checked: bool = False
     _breakers: dict[str, CircuitBreaker] = field(default_factory=dict)
     _endpoints: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, tuple[Endpoint, int]]]" = field(default_factory=WeakKeyDictionary)
@@ -68,7 +75,10 @@ class OpenedProject:
     @cached_property
     def store(self) -> ObjectStore:
         """The project's object store."""
-        return open_store(self._located(self.project.settings.storage))
+        store = open_store(self._located(self.project.settings.storage))
+        if self.waits_at_start and not store.url.startswith(FILE_PREFIX):
+            self._store_start.outlasted(lambda: _answers(store))
+        return store
 
     @cached_property
     def catalog(self) -> ArtifactCatalog:
@@ -85,14 +95,15 @@ class OpenedProject:
         """The project's call ledger; its database is made or migrated on first use."""
         from evalplatform.adapters.ledger.open import open_ledger
 
-        return open_ledger(self.database_url, project=self.project.settings.project)
+        open_ = partial(open_ledger, self.database_url, project=self.project.settings.project)
+        return self._database_start.outlasted(open_)
 
     @cached_property
     def locks(self) -> Locks:
         """The locks between the processes that share the project's ledger."""
         from evalplatform.adapters.locks.open import open_locks
 
-        return open_locks(self.database_url)
+        return open_locks(self.database_url, patience_seconds=RESTART_SECONDS if self.waits_at_start else 0.0)
 
     @cached_property
     def label_store(self) -> LabelStore:
@@ -186,6 +197,16 @@ class OpenedProject:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    # One each for all that is opened: an outage that has outlasted the patience fails what comes after it at once.
+    @cached_property
+    def _store_start(self) -> Outage:
+        return _expected(RESTART_SECONDS)
+
+    @cached_property
+    def _database_start(self) -> Outage:
+        is_server = not self.database_url.startswith(SQLITE_PREFIX)  # a file will not heal by itself
+        return _expected(RESTART_SECONDS if self.waits_at_start and is_server else 0.0)
+
     def _check_store_once(self) -> None:
         """Find out that the store loses or changes what it is given before anything is paid for, not when it is to be kept."""
         if not self._store_is_checked:
@@ -249,6 +270,23 @@ class OpenedProject:
 
     def _rooted(self, path: str) -> Path:
         return (self.project.root / Path(path).expanduser()).resolve()
+
+
+def _expected(patience_seconds: float) -> Outage:
+    """Return the patience with a server that is known to have answered, if not to this process."""
+    outage = Outage(patience_seconds)
+    outage.answered()
+    return outage
+
+
+def _answers(store: ObjectStore) -> None:
+    """Return nothing if a store answers, a refusal included; StorageUnavailableError if it does not."""
+    try:
+        store.exists("checks/any")
+    except StorageUnavailableError:
+        raise
+    except StorageError:  # whoever needs what it refuses is told why then
+        return
 
 
 def model_endpoint(settings: EndpointSettings) -> "ModelEndpoint":

@@ -48,7 +48,7 @@ class ArtifactIOManager(dg.ConfigurableIOManager):
         if asset not in MAIN_TABLES:
             raise UnknownNameError("asset with a table", asset, MAIN_TABLES)
         keys = context.asset_partition_keys if context.has_asset_partitions else [UNPARTITIONED]
-        with OpenedProject(load_project(Path(self.project_file))) as opened:
+        with OpenedProject(load_project(Path(self.project_file)), waits_at_start=True) as opened:
             suite = opened.suite_context(suite_id)
             manifests = [suite.upstream(asset, _artifact_partition(key)) for key in keys]
             tables = [pd.read_parquet(io.BytesIO(opened.catalog.read(manifest, MAIN_TABLES[asset]))) for manifest in manifests]

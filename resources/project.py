@@ -47,11 +47,13 @@ class ProjectResource(dg.ConfigurableResource[None]):
     def opened_partitions(self, suite_id: str, context: dg.AssetExecutionContext) -> Iterator[OpenSuite]:
         """Open the project for a body of several partitions, and yield what opens the suite for each under a run id of its own.
 
+        A store or a database that is just restarting is waited for: other runs of the same backfill had it before.
+
         Raises:
             dagster.Failure: in place of an EvalplatformError of the body, with its sentence. What a user wrote wrongly is not tried again.
         """
         try:
-            with OpenedProject(load_project(Path(self.project_file))) as opened:
+            with OpenedProject(load_project(Path(self.project_file)), waits_at_start=True) as opened:
                 yield lambda run_id: opened.suite_context(suite_id, run_id=run_id, on_progress=self.on_progress(context))
         except EvalplatformError as error:
             raise failure_of(error) from error

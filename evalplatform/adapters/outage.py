@@ -2,6 +2,11 @@
 
 from collections.abc import Callable
 from time import monotonic, sleep
+from typing import TypeVar
+
+from evalplatform.kernel.errors import StorageUnavailableError
+
+T = TypeVar("T")
 
 RESTART_SECONDS = 20.0
 FIRST_WAIT_SECONDS = 0.1
@@ -43,3 +48,15 @@ class Outage:
         """Note that the server answers."""
         self._has_answered = True
         self._since = None
+
+    def outlasted(self, ask: Callable[[], T]) -> T:
+        """Return what `ask` gives, asking again while the server is away; StorageUnavailableError where waiting is no longer worth it."""
+        while True:
+            try:
+                answer = ask()
+            except StorageUnavailableError:
+                if not self.waited():
+                    raise
+            else:
+                self.answered()
+                return answer

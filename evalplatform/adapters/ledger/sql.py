@@ -12,7 +12,7 @@ from evalplatform.adapters.ledger.selections import call_groups, page_of_rows, r
 from evalplatform.adapters.ledger.statements import KeyTuple, find_calls, key_tuple, read_spend, record_calls
 from evalplatform.adapters.outage import RESTART_SECONDS, Outage
 from evalplatform.adapters.tables.engine import read_transaction, write_transaction
-from evalplatform.kernel.errors import StorageError, StorageUnavailableError
+from evalplatform.kernel.errors import StorageError
 from evalplatform.ports.ledger import EVERY_CALL, CallGroup, CallKey, CallSelection, LedgerRow, Spend
 
 PAGE_ROWS = 200
@@ -128,15 +128,7 @@ class SqlLedger:
 
     def _run_batch(self, operations: Sequence[_Operation]) -> list[object]:
         """Do all the operations, again where the database went away: a row told twice by its run is one row, and costs it once."""
-        while True:
-            try:
-                results = self._in_one_transaction(operations)
-            except StorageUnavailableError:
-                if not self._outage.waited():
-                    raise
-            else:
-                self._outage.answered()
-                return results
+        return self._outage.outlasted(lambda: self._in_one_transaction(operations))
 
     def _in_one_transaction(self, operations: Sequence[_Operation]) -> list[object]:
         """Do all the operations in one transaction; return their results after its commit."""

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from evalplatform.adapters.outage import Outage
+
 if TYPE_CHECKING:  # a run that finds everything stored takes no lock, and need not wait for SQLAlchemy's import
     from sqlalchemy import Connection, Engine
 
@@ -23,16 +25,19 @@ class PostgresLocks:
 
     Args:
         url: `postgresql://user@host/name`.
+        patience_seconds: how long a server that does not answer is waited for, when a lock is asked for.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, patience_seconds: float = 0.0) -> None:
         self._url = url
+        self._outage = Outage(patience_seconds)
+        self._outage.answered()  # whoever has patience knows that the server is one that restarts
 
     @asynccontextmanager
     async def held(self, name: str, *, on_wait: Callable[[], None]) -> AsyncIterator[None]:
         """Hold the lock of that name for the body; see `ports.locks.Locks`. It is asked for four times a second, so Ctrl-C ends a wait."""
         key = lock_key(name)
-        connection = await asyncio.to_thread(self._connected)
+        connection = await asyncio.to_thread(self._outage.outlasted, self._connected)
         try:
             waiting = False
             while not await asyncio.to_thread(self._taken, connection, key):
