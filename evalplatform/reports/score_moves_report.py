@@ -15,6 +15,12 @@ RELATIONS = {
     "edited_judge": "scores by this judge before it was edited",
     "other_judge": "scores by another judge",
 }
+# Where what was edited was put back: the scores now were stored before the edit, and those of the edit were current until it was undone.
+RELATIONS_OF_LATER = {
+    "same_judge": "the scores that were current before: made later, by the same judge, of what was edited until that was undone",
+    "edited_judge": "the scores that were current before: made later, by the judge as it was until its edit was undone",
+    "other_judge": "the scores that were current before: made later, by another judge",
+}
 BRIDGES: dict[Bridge, str] = {
     "new_answer_old_judge": "the new answer by the judge before",
     "old_answer_new_judge": "the old answer by the judge now",
@@ -79,7 +85,8 @@ def _facts(stored: StoredMoves) -> list[Fact]:
     facts = [Fact(label="Cell", value=stored.cell_key), Fact(label="Now", value=_version(stored.now))]
     if stored.before is not None and stored.relation is not None:
         same = stored.before.answers_version == stored.now.answers_version
-        facts.append(Fact(label="Before", value=f"{_version(stored.before)}; {RELATIONS[stored.relation]}"))
+        relations = RELATIONS_OF_LATER if stored.before.scored_at > stored.now.scored_at else RELATIONS
+        facts.append(Fact(label="Before", value=f"{_version(stored.before)}; {relations[stored.relation]}"))
         facts.append(
             Fact(label="Answers", value="the same version" if same else "another version; texts that are the same count as the same")
         )

@@ -11,6 +11,18 @@ TREATMENT_WORDS = {
     "skill_files": "skill",
     "profile_prompt": "profile",
 }
+# Inputs that are no asset and no setting, in the words of those who read what is made from them.
+INPUT_WORDS = {
+    "question_set": "question set",
+    "answer_prompt": "answer prompt",
+    "code_version": "code version",
+    "judge_seed": "judge seed",
+    "baseline_arm": "baseline arm",
+    "before": "the scores before",
+    "bridges": "the scores that tell judge and answers apart",
+    "statistics": "correction or cluster field",
+    "cluster_field": "cluster field",
+}
 
 
 def why(state: str, because: Iterable[str]) -> str:
@@ -34,4 +46,4 @@ def input_words(name: str) -> str:
         return f"{TREATMENT_WORDS.get(last, last)} of {arm}"
     if re.fullmatch(r"arm\[\d+\]", name):
         return "list of arms"
-    return name.replace("_", " ") if name in {"question_set", "answer_prompt", "code_version", "judge_seed", "baseline_arm"} else name
+    return INPUT_WORDS.get(name, name)

@@ -21,7 +21,7 @@ from evalplatform.stages.question_clusters import suite_clusters
 from evalplatform.stages.score_predecessor import Predecessor, Scored, find_predecessor, judging_by, scored_version
 
 ASSET = "score_moves"
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 SUMMARY_FILE = "score_moves.json"
 MOVES_FILE = "score_moves.parquet"
 MARKDOWN_FILE = "score_moves.md"

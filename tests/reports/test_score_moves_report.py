@@ -69,6 +69,13 @@ def test_a_sentence_an_arm_says_what_moved_it_and_how_much_cannot_be_told() -> N
     assert move_sentences(stored(rows=untold))[0] == "baseline: none of 4 scores can be told."
 
 
+def test_scores_before_that_were_made_later_are_said_to_be_those_of_an_edit_that_was_undone() -> None:
+    undone = stored().with_changes(now=version("strict-11aa22", 2), before=version("strict-9bd2e0", 4))
+    page = score_moves_markdown(undone, moves(), suite="storage-how-to")
+    assert "the scores that were current before: made later, by the judge as it was until its edit was undone" in page
+    assert "before it was edited" not in page
+
+
 def test_the_first_scores_have_a_page_that_says_so_and_no_table() -> None:
     first = StoredMoves(cell_key="small-3f9a1c", now=version("strict-9bd2e0", 4))
     page = score_moves_markdown(first, [], suite="storage-how-to")

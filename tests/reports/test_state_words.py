@@ -14,6 +14,12 @@ from evalplatform.reports.state_words import why
         ("stale", ("treatment:skill:a/skill_block", "treatment:skill:a/skill_files"), "stale by skill of skill:a"),
         ("stale", ("treatment:docs+skill:a/1:docs:documents",), "stale by documents of docs+skill:a"),
         ("stale", ("arm[000]", "arm[001]"), "stale by list of arms"),
+        (
+            "stale",
+            ("before", "bridges", "judged_scores"),
+            "stale by the scores before, the scores that tell judge and answers apart, judged_scores",
+        ),
+        ("stale", ("baseline_arm", "statistics"), "stale by baseline arm, correction or cluster field"),
         ("incomplete", (), "incomplete"),
         ("incomplete", ("arm_answers",), "incomplete, as is arm_answers"),
     ],

@@ -26,6 +26,8 @@ from evalplatform.stages.checks.unpriced import CallPrices, call_prices
 from evalplatform.stages.facts import report_facts
 from evalplatform.stages.judged_scores import materialize_judged_scores
 from evalplatform.stages.pipeline import CellRun, run_cell
+from evalplatform.stages.score_chain import ChecksMade, StageBegun, StageMade, score_events
+from evalplatform.stages.score_stages import stages_of
 from evalplatform.wiring import OpenedProject
 from tests.support.arm_rows import Table, answer, question_id, scores_of
 from tests.support.model_stub import running_stub
@@ -328,7 +330,12 @@ def test_a_failed_check_of_answers_stops_judging_and_names_the_setting(tmp_path:
     assert said.startswith(
         "suites.kettle.checks.empty_retrieval: the check 'empty_retrieval' blocks, and failed for arm_answers of reader-"
     )
-    for part in ("docs: 25.0% of 8 prompts", "(limit: most_empty_rate 0.1)", "nor is a report", "empty_retrieval.blocking to false"):
+    for part in (
+        "docs: 25.0% of 8 prompts",
+        "(limit: most_empty_rate 0.1)",
+        "nor is a report",
+        "empty_retrieval.blocking to false, or suites.kettle.checks.empty_retrieval.most_empty_rate to another limit.",
+    ):
         assert part in said
     assert stored_assets(file) == {"question_set", "corpus", "arm_answers"}
     with pytest.raises(CheckFailedError):  # once more, with nothing left to make
@@ -397,8 +404,6 @@ def test_answers_alone_are_checked_too(tmp_path: Path) -> None:
 
 def test_a_chain_that_is_entered_later_is_stopped_by_what_is_stored(tmp_path: Path) -> None:
     """A judge that is added once answers failed their check does not grade them."""
-    from evalplatform.stages.score_stages import begun, stages_of
-
     file = starter(tmp_path)
     ran(file, judged=False)
     with_checks(file, "{empty_retrieval: {most_empty_rate: 0.1, blocking: true}}")
@@ -406,7 +411,42 @@ def test_a_chain_that_is_entered_later_is_stopped_by_what_is_stored(tmp_path: Pa
         context = opened.suite_context("kettle")
         (cell,), (judge,) = context.project.cells_of("kettle"), context.project.judges_of("kettle")
         with pytest.raises(CheckFailedError, match="empty_retrieval"):
-            list(begun(context, cell, judge, stages_of(context.suite, judge)))
+            list(score_events(context, cell, judge, stages_of(context.suite, judge)))
         asyncio.run(materialize_judged_scores(context, cell, judge))  # made all the same, by hand
         with pytest.raises(CheckFailedError, match="empty_retrieval"):
-            list(begun(context, cell, judge, stages_of(context.suite, judge)[1:]))
+            list(score_events(context, cell, judge, stages_of(context.suite, judge)[1:]))
+
+
+def test_a_chain_tells_what_it_does_in_order_and_ends_once_a_check_that_blocks_was_told(tmp_path: Path) -> None:
+    file = starter(tmp_path)
+    ran(file, judged=False)
+
+    def told(*, made: tuple[str, ...] | None = None, checked: bool = True) -> list[str]:
+        steps = []
+        with OpenedProject(load_project(file, environ={})) as opened:
+            context = opened.suite_context("kettle")
+            (cell,), (judge,) = context.project.cells_of("kettle"), context.project.judges_of("kettle")
+            chain = stages_of(context.suite, judge)[:2]
+            try:
+                for event in score_events(context, cell, judge, chain, made=made, checked=checked):
+                    match event:
+                        case StageBegun():
+                            steps.append(f"begin {event.stage.asset}")
+                        case StageMade():
+                            steps.append(f"made {event.result.manifest.artifact.asset}")
+                        case ChecksMade():
+                            steps.append(" ".join(["checks", *(result.name for result in event.results)]))
+            except CheckFailedError:
+                steps.append("blocked")
+        return steps
+
+    of_scores = "checks self_judging stale_prompts coverage constant_scores unpriced"
+    whole = ["begin judged_scores", "made judged_scores", of_scores, "begin arm_summary", "made arm_summary", "checks"]
+    assert told() == whole
+    assert told(checked=False) == [step for step in whole if not step.startswith("checks")]
+    assert told(made=("arm_summary",)) == [of_scores, "begin arm_summary", "made arm_summary", "checks"]
+    with_checks(file, "{constant_scores: {least_distinct_points: 9, blocking: true}}")
+    assert told() == ["begin judged_scores", "made judged_scores", of_scores, "blocked"]
+    edited(file, ("constant_scores: {least_distinct_points: 9, blocking: true}", "stale_prompts: {blocking: true}"))
+    edited(file, (SKILL_ARM, ""))
+    assert told() == ["checks self_judging stale_prompts", "blocked"]

@@ -110,10 +110,11 @@ def refuse_blocked(context: SuiteContext, results: Iterable[CheckResult], *, par
 def _why(context: SuiteContext, result: CheckResult, partition: str) -> str:
     place = f"suites.{context.suite_id}.checks.{result.name}"
     limit = "" if result.setting is None else f" (limit: {result.setting} {result.finding.limit:g})"
+    another = "" if result.setting is None else f", or {place}.{result.setting} to another limit"
     return (
         f"{place}: the check {result.name!r} blocks, and failed for {result.asset} of {partition}: {result.finding.sentence}{limit} What "
         f"comes after it is not made for this partition, nor is a report; what was made before is kept. "
-        f"To go on all the same, set {place}.blocking to false{'' if result.setting is None else f', or {result.setting}'}."
+        f"To go on all the same, set {place}.blocking to false{another}."
     )
 
 
