@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, LiteralString
 
+import psycopg
 import pytest
 
 from tests.support.command_line import Ended, run, run_process
@@ -108,11 +110,13 @@ def rows_in_the_write_ahead_log(folder: Path) -> Iterator[None]:
     connection.close()
 
 
+@pytest.mark.parametrize("shared", [False, True], ids=["databases of their own", "one shared database"])
 def test_a_project_on_postgres_and_a_bucket_is_restored_elsewhere(
-    stub: ModelStub, tmp_path: Path, postgres: PostgresServer, s3_server: S3Server
+    stub: ModelStub, tmp_path: Path, postgres: PostgresServer, s3_server: S3Server, shared: bool
 ) -> None:
     need(shutil.which("aws") is not None, "the aws command line")
-    first, second = [(postgres.new_database(), postgres.new_database(), s3_server.new_url()) for _ in range(2)]
+    first, second = [(*_databases(postgres, shared=shared), s3_server.new_url()) for _ in range(2)]
+    _run_rows(first[1], "CREATE TABLE runs (id integer)", "INSERT INTO runs VALUES (7)")  # stands for Dagster's own tables
     postgres_tools = f"{postgres.binaries}{os.pathsep}{os.environ['PATH']}"
 
     def variables(database: str, dagster_database: str, store: str) -> dict[str, str]:
@@ -133,8 +137,22 @@ def test_a_project_on_postgres_and_a_bucket_is_restored_elsewhere(
     follow("backup-deployed", tmp_path, variables(*first))
     restored = checked_out(folder, tmp_path / "restored")
     follow("restore-deployed", tmp_path, variables(*second))
+    assert _run_rows(second[1], "SELECT id FROM runs") == [(7,)]
     moved = {"EVALPLATFORM_DATABASE": second[0], "EVALPLATFORM_STORAGE": second[2]}
     assert_same_and_free(Original(folder, stub), restored, moved)
+
+
+def _databases(postgres: PostgresServer, *, shared: bool) -> tuple[str, str]:
+    own = postgres.new_database()
+    return own, own if shared else postgres.new_database()
+
+
+def _run_rows(database: str, *statements: LiteralString) -> list[tuple[Any, ...]]:
+    """Run statements in a database, and return the rows of the last."""
+    with psycopg.connect(database) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else []
 
 
 def test_a_database_newer_than_the_store_rebuilds_the_rest_and_pays_nothing(stub: ModelStub, tmp_path: Path) -> None:
