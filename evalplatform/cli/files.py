@@ -13,15 +13,18 @@ def write_if_changed(path: Path, data: bytes) -> bool:
     Raises:
         InputError: the file cannot be written.
     """
+    temporary = _temporary(path)
     try:
         if path.is_file() and path.read_bytes() == data:
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = _temporary(path)
         temporary.write_bytes(data)
         temporary.replace(path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise _cannot_write(path, error) from error
+    finally:
+        with suppress(OSError, ValueError):
+            temporary.unlink()
     return True
 
 

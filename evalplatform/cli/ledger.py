@@ -44,9 +44,10 @@ def show(
 
     selection = CallSelection(scope=scope, purpose=purpose, since=_moment(since, "--since"), digest_start=_digest_start(digest))
     with OpenedProject(required_project(project)) as opened:
+        ledger = _existing_ledger(opened)
         if digest is None:
-            return _show_overview(opened.ledger, selection, as_json=json_result)
-        return _show_calls(asyncio.run(_listed(opened.ledger, selection)), digest, as_json=json_result)
+            return _show_overview(ledger, selection, as_json=json_result)
+        return _show_calls(asyncio.run(_listed(ledger, selection)), digest, as_json=json_result)
 
 
 @app.command("export")
@@ -68,7 +69,8 @@ def export(
     check_archive_path(out, field="--out")
     selection = CallSelection(scope=scope, purpose=purpose, since=_moment(since, "--since"))
     with OpenedProject(required_project(project)) as opened:
-        written = asyncio.run(write_archive(out, opened.ledger.rows(selection)))
+        ledger = _existing_ledger(opened)
+        written = asyncio.run(write_archive(out, ledger.rows(selection)))
     typer.echo(orjson.dumps({"file": str(out), "calls": written}).decode() if json_result else f"{out}: {plural(written, 'call')}")
     return 0 if written else 1
 
@@ -102,10 +104,11 @@ def prune(
     if export is not None:
         check_archive_path(export, field="--export")
     with OpenedProject(required_project(project)) as opened:
+        ledger = _existing_ledger(opened)
         selection = CallSelection(scope=scope, purpose=purpose, before=_past(before, opened))
-        sums = ledger_overview(asyncio.run(opened.ledger.groups(selection))).total
-        behind = asyncio.run(calls_behind_answers(opened.ledger, opened.catalog, selection)) if sums.calls else 0
-        deleted = asyncio.run(_pruned(opened.ledger, selection, export)) if yes and sums.calls else 0
+        sums = ledger_overview(asyncio.run(ledger.groups(selection))).total
+        behind = asyncio.run(calls_behind_answers(ledger, opened.catalog, selection)) if sums.calls else 0
+        deleted = asyncio.run(_pruned(ledger, selection, export)) if yes and sums.calls else 0
     if json_result:
         result = {**sums.model_dump(mode="json"), "behind_current_answers": behind, "deleted": deleted, "export": export and str(export)}
         typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
@@ -113,6 +116,16 @@ def prune(
         for line in prune_lines(sums, behind=behind, deleted=deleted, export=export, done=yes):
             typer.echo(line)
     return 0 if yes or not sums.calls else 1
+
+
+def _existing_ledger(opened: "OpenedProject") -> Ledger:
+    """Return the project's ledger; InputError where its file is not there: opening it would make an empty one, at a mistyped path too."""
+    from evalplatform.wiring import SQLITE_PREFIX
+
+    url = opened.database_url
+    if url.startswith(SQLITE_PREFIX) and not (file := Path(url.removeprefix(SQLITE_PREFIX))).exists():
+        raise InputError("is not there: no run has made it yet, or `database` names another file.", file=file, field="database")
+    return opened.ledger
 
 
 def _show_overview(ledger: Ledger, selection: CallSelection, *, as_json: bool) -> int:

@@ -20,10 +20,13 @@ def check_archive_path(path: Path, *, field: str) -> None:
     """Return nothing if rows can go into a new file of that name.
 
     Raises:
-        InputError: its name ends otherwise, or there is such a file: it may hold the only copy of calls that were pruned.
+        InputError: its name ends otherwise, its folder is not there, or there is such a file: it may hold the only copy of calls that were
+            pruned.
     """
     if not path.name.endswith(ENDINGS):
         raise InputError(f"has to end with {' or '.join(ENDINGS)}.", file=path, field=field)
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} is not there: make it, or name another.", file=path, field=field)
     check_new(path, field=field)
 
 
@@ -36,7 +39,6 @@ async def write_archive(path: Path, rows: AsyncIterable[LedgerRow]) -> int:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     written = 0
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as file:
             with _compressed(path, file) as lines:
                 async for row in rows:

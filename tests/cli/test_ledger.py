@@ -49,6 +49,7 @@ def calls_of(command: Command) -> int:
 
 
 def test_an_empty_ledger_has_no_calls_and_that_is_a_no(command: Command, project: Path) -> None:
+    record(project, ())
     shown = command("ledger", "show")
     assert shown.code == 1
     assert shown.out.splitlines()[-1].split()[:3] == ["total", "0", "—"]
@@ -112,8 +113,9 @@ def test_a_digest_that_fits_nothing_or_too_much_or_is_none_says_so(command: Comm
     assert "begins 2 digests: sha256:" in many.err
 
 
-@pytest.mark.parametrize("name", ["calls.jsonl", "new/folder/calls.jsonl.zst"])
+@pytest.mark.parametrize("name", ["calls.jsonl", "kept/calls.jsonl.zst"])
 def test_an_export_holds_every_row_as_it_is(command: Command, ledger: Path, name: str) -> None:
+    (ledger / "kept").mkdir()
     exported = command("ledger", "export", "--out", name)
     assert (exported.code, exported.out) == (0, f"{name}: 5 calls\n")
     assert [row.with_changes(project="demo") for row in exported_rows(ledger / name)] == list(ROWS)
@@ -144,7 +146,7 @@ def test_texts_of_any_kind_survive_an_export(command: Command, project: Path, aw
     [
         (("export", "--out", "calls.csv"), "calls.csv: --out: has to end with .jsonl or .jsonl.zst."),
         (("export", "--out", "there.jsonl"), "there.jsonl: --out: is there already"),
-        (("export", "--out", "file/calls.jsonl"), "cannot be written"),
+        (("export", "--out", "file/calls.jsonl"), "the folder file is not there"),
         (("export", "--out", "c.jsonl", "--since", "yesterday"), "--since: 'yesterday' is no date"),
         (("prune", "--before", "2026-02-01"), "one of them"),
         (("prune", "--before", "2026-02-01", "--no-export", "--export", "c.jsonl"), "one of them"),
@@ -215,3 +217,22 @@ def test_an_export_that_cannot_be_finished_leaves_no_file_and_deletes_nothing(co
     assert f"the ledger's row of {ROWS[2].key.request_digest} is damaged" in failed.err
     assert list(ledger.glob("*old.jsonl*")) == []
     assert calls_of(command) == 5
+
+
+def test_a_folder_that_is_not_there_is_not_made_for_an_export(command: Command, ledger: Path) -> None:
+    for flags in (("export", "--out"), ("prune", "--before", "2026-02-01", "--yes", "--export")):
+        ran = command("ledger", *flags, "nope/calls.jsonl.zst")
+        assert (ran.code, ran.out) == (2, "")
+        assert f"{flags[-1]}: the folder nope is not there" in ran.err
+    assert not (ledger / "nope").exists()
+    assert calls_of(command) == 5
+
+
+@pytest.mark.parametrize(
+    "verb", [("show",), ("export", "--out", "calls.jsonl"), ("prune", "--before", "2026-01-01", "--no-export", "--yes")]
+)
+def test_a_ledger_that_is_not_there_is_said_and_not_made(command: Command, project: Path, verb: tuple[str, ...]) -> None:
+    ran = command("ledger", *verb)
+    assert (ran.code, ran.out) == (2, "")
+    assert "evalplatform.db: database: is not there: no run has made it yet, or `database` names another file" in ran.err
+    assert not list(project.rglob("evalplatform.db"))
