@@ -7,6 +7,7 @@ import asyncio
 import os
 import re
 import secrets
+import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -180,7 +181,8 @@ class OpenedProject:
         if self.store.url.startswith(FILE_PREFIX):
             return os.path.relpath(Path(url2pathname(self.store.url.removeprefix(FILE_PREFIX))) / file_key(manifest, file))
         artifact = manifest.artifact
-        return f"evalplatform assets download --suite {artifact.suite} --asset {artifact.asset} --partition {artifact.partition}"
+        named = f"--suite {artifact.suite} --asset {artifact.asset} --partition {artifact.partition}"
+        return f"evalplatform assets download {named} --project {shlex.quote(os.path.relpath(self.project.root))}"
 
     def close(self) -> None:
         """Write what is queued and close the ledger and the labels, where they were opened."""
