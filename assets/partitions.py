@@ -1,6 +1,6 @@
 """Partitions of a suite's assets: its cells, and its cells under its judges; and the way back from a key to what it stands for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
@@ -50,27 +50,26 @@ def pending_changes(instance: dg.DagsterInstance, project: Project) -> list[KeyC
     return [change.keeping(under_way[change.suite_id].names) if change.retired else change for change in changes]
 
 
-def claim_added(project: Project, changes: Iterable[KeyChanges]) -> None:
-    """Claim the keys that are to be added.
+def claim_keys(project: Project, owners: Collection[Cell | JudgeCell]) -> None:
+    """Claim the keys of cells and judges.
 
     Raises:
         InputError: a key stands for something else already.
         StorageError: the register cannot be read or written.
     """
-    added = [owner for change in changes for owner in change.added]
-    if added:
+    if owners:
         with OpenedProject(project) as opened:
-            opened.key_register.claim_all(added, first_seen=opened.clock.now())
+            opened.key_register.claim_all(owners, first_seen=opened.clock.now())
 
 
 def register_partitions(instance: dg.DagsterInstance, project: Project) -> list[KeyChanges]:
     """Add the keys that the project file asks for and retire those that it no longer does, and return what was changed.
 
-    What retired keys made stays: the artifacts, and Dagster's events, which show again once a key is added again. Raises as `claim_added`.
+    What retired keys made stays: the artifacts, and Dagster's events, which show again once a key is added again. Raises as `claim_keys`.
     """
     limit_pools(instance, project)
     changes = pending_changes(instance, project)
-    claim_added(project, changes)
+    claim_keys(project, [added for change in changes for added in change.added])
     for change in changes:
         name = partitions_name(change.suite_id, change.owner)
         if change.added:

@@ -7,13 +7,13 @@ from typing import Self
 import dagster as dg
 from pydantic import ValidationError
 
-from assets.partitions import claim_added, partitions_name, pending_changes
+from assets.partitions import claim_keys, partitions_name, pending_changes
 from assets.pools import limit_pools
 from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.text import plural
 from evalplatform.kernel.values import Value
-from evalplatform.project.load import load_project
-from evalplatform.project.partition_keys import KeyChanges
+from evalplatform.project.load import Project, load_project
+from evalplatform.project.partition_keys import KeyChanges, every_owner
 
 SENSOR_NAME = "project_partitions"
 EVERY_SECONDS = 30
@@ -31,12 +31,13 @@ class LookCursor(Value):
     """What a look at the project file leaves for the next one, and for `evalplatform sync`.
 
     `suites` of `project` are those that the loaded definitions were built with. `retiring` is the digest of what the look would retire, or
-    None.
+    None. `claimed` is the digest of the cells and judges whose keys were claimed last, so that only an edit of them is claimed again.
     """
 
     project: str | None = None
     suites: tuple[str, ...] = ()
     retiring: str | None = None
+    claimed: str | None = None
 
     @classmethod
     def read(cls, text: str | None) -> Self:
@@ -51,7 +52,8 @@ def partitions_sensor(project_file: Path, *, suites: Sequence[str]) -> dg.Sensor
     """Return the sensor that adds and retires partitions; `suites` are those that the definitions are built with.
 
     A file that cannot be read fails the look with the reason. One that can be read but is only half there, as while an editor saves it,
-    asks for less than it will: so keys are retired at the second look in a row that would retire the same ones.
+    asks for less than it will: so keys are retired at the second look in a row that would retire the same ones. A cell or judge whose key
+    stands for something else fails the look too.
     """
 
     @dg.sensor(
@@ -64,9 +66,16 @@ def partitions_sensor(project_file: Path, *, suites: Sequence[str]) -> dg.Sensor
         project = load_project(project_file)
         limit_pools(context.instance, project)
         changes = pending_changes(context.instance, project)
-        claim_added(project, changes)
-        look = LookCursor(project=project.settings.project, suites=tuple(suites), retiring=_digest_of_retired(changes))
-        confirmed = look.retiring is not None and look.retiring == LookCursor.read(context.cursor).retiring
+        look = LookCursor(
+            project=project.settings.project,
+            suites=tuple(suites),
+            retiring=_digest_of_retired(changes),
+            claimed=_digest_of_owners(project),
+        )
+        before = LookCursor.read(context.cursor)
+        if look.claimed != before.claimed:  # a cell that was edited may have the key that another one has had
+            claim_keys(project, every_owner(project))
+        confirmed = look.retiring is not None and look.retiring == before.retiring
         requests: list[PartitionsRequest] = [*_additions(changes), *(_retirements(changes) if confirmed else [])]
         if not requests:
             context.update_cursor(look.model_dump_json())
@@ -95,6 +104,10 @@ def _retirements(changes: Sequence[KeyChanges]) -> list[dg.DeleteDynamicPartitio
 def _digest_of_retired(changes: Sequence[KeyChanges]) -> str | None:
     retired = {partitions_name(change.suite_id, change.owner): sorted(change.retired) for change in changes if change.retired}
     return json_digest(retired) if retired else None
+
+
+def _digest_of_owners(project: Project) -> str:
+    return json_digest(sorted([type(owner).__name__, owner.key, owner.behaviour_digest] for owner in every_owner(project)))
 
 
 def _nothing_to_do(changes: Sequence[KeyChanges]) -> str:

@@ -1,6 +1,7 @@
 """Cells and judges as a run knows them: settings resolved, and a key that says exactly what they stand for."""
 
 from evalplatform.judging.judge import JudgeSettings, judge_kinds
+from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.keys import key_with_digest
 from evalplatform.kernel.values import Value
 from evalplatform.ports.model_client import Sampling
@@ -32,6 +33,11 @@ class Cell(Value):
         )
 
     @property
+    def behaviour_digest(self) -> str:
+        """The whole digest, of which the key has six digits: two cells that happen to share a key differ in it."""
+        return json_digest(self.behaviour)
+
+    @property
     def labels(self) -> dict[str, str]:
         """What a reader needs to know a cell by, beside its id; it decides nothing."""
         return {"model": self.model, "provider": self.provider, "endpoint": self.endpoint, "harness": self.harness}
@@ -55,6 +61,11 @@ class JudgeCell(Value):
     def behaviour(self) -> dict[str, object]:
         """What the key's digits are the digest of: all that decides what points mean."""
         return _judge_behaviour(self.settings, self.prompt_digest)
+
+    @property
+    def behaviour_digest(self) -> str:
+        """The whole digest, of which the key has six digits: two judges that happen to share a key differ in it."""
+        return json_digest(self.behaviour)
 
     @property
     def labels(self) -> dict[str, str]:

@@ -53,14 +53,13 @@ class KeyMeaning(Value):
 def meaning_of(owner: Cell | JudgeCell, *, first_seen: datetime) -> KeyMeaning:
     """Return what the key of a cell or judge stands for."""
     is_cell = isinstance(owner, Cell)
-    behaviour = owner.behaviour
     return KeyMeaning.model_validate(
         {
             "owner": "cell" if is_cell else "judge",
             "key": owner.key,
             "id": owner.id,
-            "digest": json_digest(behaviour),
-            "behaviour": behaviour,
+            "digest": owner.behaviour_digest,
+            "behaviour": owner.behaviour,
             "labels": owner.labels,
             "first_seen": first_seen,
         }

@@ -61,6 +61,15 @@ def asked_for(project: Project, suite_id: str, owner: KeyOwner) -> list[Cell] | 
     return project.cells_of(suite_id) if owner == "cell" else project.judges_of(suite_id)
 
 
+def every_owner(project: Project) -> list[Cell | JudgeCell]:
+    """Return every cell and judge that is a partition of a suite, each once."""
+    every: dict[tuple[KeyOwner, str], Cell | JudgeCell] = {}
+    for suite_id in project.settings.suites:
+        for owner in OWNERS:
+            every |= {(owner, asked.key): asked for asked in asked_for(project, suite_id, owner)}
+    return list(every.values())
+
+
 CurrentKeys = Mapping[tuple[str, KeyOwner], frozenset[str]]
 
 

@@ -76,7 +76,7 @@ def answer_inputs(context: SuiteContext, cell: Cell, questions: QuestionSet, ope
         "question_set": questions.digest,
         **corpus_inputs(opened.arms, opened.digests),
         "answer_prompt": ANSWER_PROMPT_DIGEST,
-        "cell": cell.key,
+        "cell": cell.behaviour_digest,
         # The seed is no part of the cell's key; another seed asks for other samples, though.
         "seed": str(cell.sampling.seed),
         "draws": str(suite.draws),

@@ -71,7 +71,7 @@ def score_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell | None, ver
     assert judge is not None  # nobody grades without one
     return {
         arm_answers.ASSET: versions[arm_answers.ASSET],
-        "judge": judge.key,
+        "judge": judge.behaviour_digest,
         # The seed is no part of the judge's key; another seed asks for other samples, though.
         "judge_seed": str(judge.settings.sampling.seed),
     }

@@ -9,10 +9,9 @@ from pydantic import AwareDatetime, Field
 
 from evalplatform.cli.orchestration.instance import open_instance
 from evalplatform.kernel.values import Value
-from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.key_register import KeyOwner, KeyRegister
 from evalplatform.project.load import Project
-from evalplatform.project.partition_keys import OWNERS, KeyChanges, asked_for
+from evalplatform.project.partition_keys import KeyChanges, every_owner
 from evalplatform.wiring import OpenedProject
 
 if TYPE_CHECKING:
@@ -75,7 +74,9 @@ def sync_project(project: Project, home: Path, *, dry_run: bool) -> SyncReport:
         if dry_run:
             changes = pending_changes(instance, project)
         else:
-            opened.key_register.claim_all(_owners(project), first_seen=opened.clock.now())  # also of keys that are older than the register
+            opened.key_register.claim_all(
+                every_owner(project), first_seen=opened.clock.now()
+            )  # also of keys that are older than the register
             changes = register_partitions(instance, project)
         return SyncReport(
             dry_run=dry_run,
@@ -105,15 +106,6 @@ def seen_code_location(instance: "dg.DagsterInstance", project: Project) -> Code
         missing_suites=tuple(suite for suite in project.settings.suites if suite not in loaded),
         extra_suites=tuple(suite for suite in loaded if suite not in project.settings.suites),
     )
-
-
-def _owners(project: Project) -> list[Cell | JudgeCell]:
-    """Return every cell and judge that is a partition of a suite, each once."""
-    every: dict[tuple[KeyOwner, str], Cell | JudgeCell] = {}
-    for suite_id in project.settings.suites:
-        for owner in OWNERS:
-            every |= {(owner, asked.key): asked for asked in asked_for(project, suite_id, owner)}
-    return list(every.values())
 
 
 def _suite(
