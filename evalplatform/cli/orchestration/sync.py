@@ -74,9 +74,8 @@ def sync_project(project: Project, home: Path, *, dry_run: bool) -> SyncReport:
         if dry_run:
             changes = pending_changes(instance, project)
         else:
-            opened.key_register.claim_all(
-                every_owner(project), first_seen=opened.clock.now()
-            )  # also of keys that are older than the register
+            # Of keys too that Dagster knows: they may be older than the register, or stand for something else since an edit.
+            opened.key_register.claim_all(every_owner(project), first_seen=opened.clock.now())
             changes = register_partitions(instance, project)
         return SyncReport(
             dry_run=dry_run,
