@@ -12,7 +12,7 @@ from assets.partitions import SuitePartitions, cell_of_key
 from assets.run_tags import tag_run
 from evalplatform.project.policy import SuiteChecks
 from evalplatform.stages import arm_answers, corpus, question_set
-from evalplatform.stages.checks.stored import answer_check_results
+from evalplatform.stages.checks.stored import answer_check_results, refuse_blocked
 from resources.project import ProjectResource
 
 Recorded = dg.MaterializeResult[None] | dg.AssetCheckEvaluation
@@ -45,6 +45,8 @@ def answer_asset(suite_id: str, partitions: SuitePartitions, checks: SuiteChecks
             cell = cell_of_key(suite, context.partition_key)
             if spec.key in context.selected_asset_keys:  # its checks can be made again without it
                 yield materialized(suite, asyncio.run(arm_answers.materialize_arm_answers(suite, cell)))
-            yield from recorded_checks(context, suite, answer_check_results(suite, cell), context.partition_key)
+            found = answer_check_results(suite, cell)
+            yield from recorded_checks(context, suite, found, context.partition_key)
+            refuse_blocked(suite, found, partition=cell.key)
 
     return answers

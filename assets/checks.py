@@ -19,7 +19,6 @@ from evalplatform.stages.checks.answer_checks import ANSWER_CHECKS
 from evalplatform.stages.checks.check import Check, CheckResult
 from evalplatform.stages.checks.judge_checks import JUDGE_CHECKS
 from evalplatform.stages.checks.score_checks import SCORE_CHECKS
-from evalplatform.stages.checks.stored import refuse_blocked
 from evalplatform.stages.context import SuiteContext
 
 SEVERITIES = {"warn": dg.AssetCheckSeverity.WARN, "error": dg.AssetCheckSeverity.ERROR}
@@ -47,29 +46,12 @@ def check_specs(suite_id: str, settings: SuiteChecks, asset: str, partitions: dg
 def recorded_checks(
     context: dg.AssetExecutionContext, suite: SuiteContext, results: Sequence[CheckResult], partition: str
 ) -> Iterator[dg.AssetCheckEvaluation]:
-    """Yield what the checks found of a partition, then stop where one that blocks failed.
-
-    Raises:
-        CheckFailedError: it names the check, the number, the limit, and the setting that decides.
-    """
+    """Yield what the checks found of a partition; whether the run goes on is the caller's to decide."""
     for result in results:
         if result.finding.passed is None:
             context.log.info(f"check {result.name} of {result.asset} {partition} was not made: {result.finding.sentence}")
         else:
             yield _evaluation(context.instance, suite.suite_id, result, partition)
-    refuse_blocked(suite, results, partition=partition)
-
-
-def blocked_before(
-    context: dg.AssetExecutionContext, suite: SuiteContext, results: Sequence[CheckResult], partition: str
-) -> Iterator[dg.AssetCheckEvaluation]:
-    """Yield what was found before a stage, and stop, where that blocks it; else nothing, since it is recorded with the stage's own checks.
-
-    Raises:
-        CheckFailedError: as `recorded_checks` does.
-    """
-    if any(result.blocks for result in results):
-        yield from recorded_checks(context, suite, results, partition)
 
 
 def place(suite_id: str, check_name: str) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 
 import dagster as dg
 
-from assets.checks import blocked_before, check_specs, recorded_checks
+from assets.checks import check_specs, recorded_checks
 from assets.declared import asset_key, group_name, suite_spec
 from assets.materialized import materialized
 from assets.partitions import CELL, JUDGE, SuitePartitions, cell_and_judge_of_key, multi_partition_key
@@ -18,11 +18,11 @@ from assets.provenance import UpstreamPartitions, input_tags, recorded_partition
 from assets.run_tags import tag_run
 from evalplatform.kernel.errors import EvalplatformError
 from evalplatform.kernel.text import plural
-from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.schema import SuiteSettings
 from evalplatform.stages import arm_answers
 from evalplatform.stages.context import SuiteContext
-from evalplatform.stages.score_stages import ScoreStage, begun, suite_stages
+from evalplatform.stages.score_chain import ChecksMade, StageBegun, StageMade, score_events
+from evalplatform.stages.score_stages import ScoreStage, suite_stages
 from resources.project import OpenSuite, ProjectResource, failure_of, id_of_spending
 
 # Measured, see docs/dagster.md: a run's start costs as much as seven partitions do, and beyond 25 little of it is left to save.
@@ -30,8 +30,8 @@ PARTITIONS_PER_RUN = 25
 MAX_SHOWN_KEYS = 10
 
 Recorded = dg.MaterializeResult[None] | dg.AssetMaterialization | dg.AssetCheckEvaluation
-Make = Callable[[], dg.MaterializeResult[None]]
-Record = Callable[[ScoreStage, Make], Recorded]
+Record = Callable[[dg.MaterializeResult[None]], Recorded]
+Begin = Callable[[ScoreStage], Record]
 
 
 def score_assets(suite_id: str, partitions: SuitePartitions, settings: SuiteSettings, *, pool: str | None) -> dg.AssetsDefinition:
@@ -76,24 +76,25 @@ def _recorded_one(
     context: dg.AssetExecutionContext, suite: SuiteContext, key: dg.MultiPartitionKey, stages: Sequence[ScoreStage]
 ) -> Iterator[Recorded]:
     """Yield the results of one partition; Dagster records what they were made from, and what reads them in the same run goes on."""
-    yield from _made_and_checked(context, suite, key, stages, record=lambda stage, make: make())
+    yield from _recorded(context, suite, key, stages, begin=lambda stage: lambda made: made)
 
 
-def _made_and_checked(
-    context: dg.AssetExecutionContext, suite: SuiteContext, key: dg.MultiPartitionKey, stages: Sequence[ScoreStage], *, record: Record
+def _recorded(
+    context: dg.AssetExecutionContext, suite: SuiteContext, key: dg.MultiPartitionKey, stages: Sequence[ScoreStage], *, begin: Begin
 ) -> Iterator[Recorded]:
     """Yield what is recorded of one partition, stage by stage, each with its checks. Raises CheckFailedError where one blocks."""
     cell, judge = cell_and_judge_of_key(suite, key)
-    for stage in begun(suite, cell, judge, stages):
-        found = stage.checks_before(suite, cell, judge)
-        yield from blocked_before(context, suite, found, key)
-        if asset_key(suite.suite_id, stage.asset) in context.selected_asset_keys:  # else its checks are made again without it
-            yield record(stage, partial(_materialized, suite, stage, cell, judge))
-        yield from recorded_checks(context, suite, (*found, *stage.checks(suite, cell, judge)), key)
-
-
-def _materialized(suite: SuiteContext, stage: ScoreStage, cell: Cell, judge: JudgeCell) -> dg.MaterializeResult[None]:
-    return materialized(suite, stage.materialize(suite, cell, judge))
+    # The other stages were selected for their checks alone.
+    made = [stage.asset for stage in stages if asset_key(suite.suite_id, stage.asset) in context.selected_asset_keys]
+    records: dict[str, Record] = {}
+    for event in score_events(suite, cell, judge, stages, made=made):
+        match event:
+            case StageBegun():
+                records[event.stage.asset] = begin(event.stage)
+            case StageMade():
+                yield records[event.stage.asset](materialized(suite, event.result))
+            case ChecksMade():
+                yield from recorded_checks(context, suite, event.results, key)
 
 
 @dataclass
@@ -119,11 +120,12 @@ class _Batch:
             raise failure_of_batch(self.failures, partitions=len(keys))
 
     def _partition(self, key: dg.MultiPartitionKey, *, run_id: str) -> Iterator[Recorded]:
-        def record(stage: ScoreStage, make: Make) -> Recorded:
+        def begin(stage: ScoreStage) -> Record:
+            # Read before the stage is made: what is recorded of its sources meanwhile, it was not made from.
             inputs = input_tags(self.context.instance, upstream_partitions(self.suite_id, stage, key))
-            return recorded_partition(make(), key, code_version=stage.code_version, inputs=inputs)
+            return partial(recorded_partition, key=key, code_version=stage.code_version, inputs=inputs)
 
-        yield from _made_and_checked(self.context, self.open_suite(run_id), key, self.stages, record=record)
+        yield from _recorded(self.context, self.open_suite(run_id), key, self.stages, begin=begin)
 
 
 def upstream_partitions(suite_id: str, stage: ScoreStage, key: dg.MultiPartitionKey) -> UpstreamPartitions:

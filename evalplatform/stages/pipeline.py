@@ -1,7 +1,7 @@
 """The main job in its order, for drivers that run it in one process: the command line and the demo."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from evalplatform.artifacts.records import ArtifactManifest
@@ -14,16 +14,17 @@ from evalplatform.stages.arm_answers import ASSET as ANSWERS
 from evalplatform.stages.arm_answers import materialize_arm_answers
 from evalplatform.stages.arms_report import ASSET as REPORT
 from evalplatform.stages.checks.check import CheckResult
-from evalplatform.stages.checks.stored import blocks, refuse_blocked
+from evalplatform.stages.checks.stored import blocks
 from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.corpus import ASSET as CORPUS
 from evalplatform.stages.corpus import materialize_corpus
 from evalplatform.stages.facts import ScoreFacts, answer_facts, report_facts, score_facts
 from evalplatform.stages.judged_scores import ASSET as SCORES
-from evalplatform.stages.judged_scores import check_judge, partition
+from evalplatform.stages.judged_scores import check_judge
 from evalplatform.stages.question_set import ASSET as QUESTION_SET
 from evalplatform.stages.question_set import materialize_question_set
-from evalplatform.stages.score_stages import begun, stages_of
+from evalplatform.stages.score_chain import StageMade, score_events
+from evalplatform.stages.score_stages import stages_of
 
 
 @dataclass(frozen=True)
@@ -130,21 +131,11 @@ def run_cell(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> Cell
     stages = [materialize_question_set(context), materialize_corpus(context)]
     stages.append(asyncio.run(materialize_arm_answers(context, cell, before_asking=check)))
     try:
-        stages.extend(_score_stages(context, cell, judge))
+        events = score_events(context, cell, judge, stages_of(context.suite, judge), checked=blocks(context.suite.checks))
+        stages.extend(event.result for event in events if isinstance(event, StageMade))
     except CheckFailedError as error:
         raise BlockedRunError(str(error), _counts_of_run(stages, *checks)) from error
     return CellRun(stages=tuple(stages), check_counts=checks[0] if checks else CallCounts())
-
-
-def _score_stages(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> Iterator[StageResult]:
-    """Make every stage of the chain; a check that blocks stops it, whether it is told before a stage or of what the stage made."""
-    of_cell = partition(cell.key, judge.key) if judge is not None else cell.key
-    for stage in begun(context, cell, judge, stages_of(context.suite, judge)):
-        if blocks(context.suite.checks):
-            refuse_blocked(context, stage.checks_before(context, cell, judge), partition=of_cell)
-        yield stage.materialize(context, cell, judge)
-        if blocks(context.suite.checks):
-            refuse_blocked(context, stage.checks(context, cell, judge), partition=of_cell)
 
 
 def _counts_of_run(stages: Sequence[StageResult], *others: CallCounts) -> CallCounts:

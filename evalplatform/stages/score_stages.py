@@ -5,7 +5,7 @@ new stage is one entry. None of them asks an answer.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 
@@ -13,7 +13,7 @@ from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.schema import SuiteSettings
 from evalplatform.stages import arm_answers, arm_summary, arms_report, judged_scores, score_moves, verdicts
 from evalplatform.stages.checks.check import CheckResult
-from evalplatform.stages.checks.stored import judge_check_results, refuse_where_blocked, score_check_results
+from evalplatform.stages.checks.stored import judge_check_results, score_check_results
 from evalplatform.stages.context import StageResult, SuiteContext
 
 Inputs = Callable[[SuiteContext, Cell, JudgeCell | None, Mapping[str, str]], dict[str, str]]
@@ -176,16 +176,3 @@ def suite_stages(suite: SuiteSettings) -> tuple[ScoreStage, ...]:
 def stages_of(suite: SuiteSettings, judge: JudgeCell | None) -> tuple[ScoreStage, ...]:
     """Return the suite's stages that have something to make under that judge, or of answers that nobody judges."""
     return tuple(stage for stage in suite_stages(suite) if judge is not None or not stage.needs_judge)
-
-
-def begun(context: SuiteContext, cell: Cell, judge: JudgeCell | None, stages: Sequence[ScoreStage]) -> Iterator[ScoreStage]:
-    """Iterate over stages of the chain, in order, where nothing that they are made from is blocked by a failed check.
-
-    A chain may be entered at any stage, so what is stored is checked again before the first; each stage's own checks are the caller's.
-
-    Raises:
-        CheckFailedError: a check that blocks failed for what is stored.
-    """
-    if stages:
-        refuse_where_blocked(context, cell, None if stages[0].asks_judge else judge)
-    yield from stages

@@ -121,7 +121,7 @@ def test_a_blocking_check_of_scores_stops_what_comes_after_them(starter: Starter
     result = starter.materialize(SCORED, starter.score_key, raise_on_error=False)
     assert not result.success
     assert set(materializations(result)) == {"judged_scores"}
-    assert f"judged_scores of {starter.score_key}" in failure_of(result)
+    assert f"judged_scores of {starter.cell_key}/{starter.project.judges_of('kettle')[0].key}" in failure_of(result)
 
 
 def test_in_one_run_over_several_partitions_the_blocked_one_fails_alone_and_is_named(starter: StarterProject) -> None:
