@@ -98,6 +98,12 @@ def test_the_graph_shows_the_suite_filled_with_its_checks(page: Page, screens: P
     for asset in ("question_set", "corpus", *BY_CELL):
         page.get_by_text(asset, exact=True).first.wait_for()
     page.get_by_text("100% filled").nth(len(BY_CELL) - 1).wait_for()
+    for passed in ("4 / 4 Passed", "4 / 5 Passed"):
+        page.get_by_text(passed, exact=True).wait_for()
+    shown = re.findall(r"^(\w+)\nLatest event\n.+\nAsset checks\n(.+)$", page.locator("body").inner_text(), re.MULTILINE)
+    checks = {asset: found for asset, found in shown if "Passed" in found}
+    # The starter's judge makes no call, so that the fifth check of its scores, of their prices, is not made.
+    assert checks == {"arm_answers": "4 / 4 Passed", "judged_scores": "4 / 5 Passed"}
     _picture(page, screens / "dagster-assets.png")
 
 
