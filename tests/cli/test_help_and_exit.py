@@ -1,11 +1,14 @@
 """Help names every default, typos are answered, and a command ends with 0, 1, 2 or 130, without a traceback."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -138,3 +141,19 @@ def test_a_reader_that_stops_reading_ends_the_command_quietly(tmp_path: Path) ->
     process.wait(timeout=60)
     assert b"Traceback" not in err
     assert b"BrokenPipe" not in err
+
+
+def test_the_page_of_the_command_line_names_every_command_without_json() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
+    (sentence,) = re.findall(r"`--json` prints the result as JSON; (.+) have no such flag", page)
+    without = {name for name, command in _leaves(typer.main.get_command(app)) if all("--json" not in one.opts for one in command.params)}
+    assert set(re.findall(r"`([^`]+)`", sentence)) == without
+
+
+def _leaves(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield name, command
+    else:
+        for inner_name, one in inner.items():
+            yield from _leaves(one, f"{name} {inner_name}".strip())

@@ -38,6 +38,8 @@ def test_every_variable_of_ours_is_one_that_the_settings_hold(path: Path) -> Non
 @pytest.mark.parametrize(("settings", "own"), [("celery", {"run_launcher"}), ("kubernetes", {"run_launcher", "compute_logs"})])
 def test_settings_of_a_launcher_are_those_of_production_but_for_what_the_launcher_needs(settings: str, own: set[str]) -> None:
     production, launched = (read(INFRA / name / "dagster.yaml") for name in ("production", settings))
+    for read_file in (production, launched):
+        assert read_file["concurrency"]["runs"].pop("max_concurrent_runs") >= 1  # how many places there are is the launcher's own
     assert {name for name in {*production, *launched} if production.get(name) != launched.get(name)} == own
 
 
@@ -59,7 +61,7 @@ def test_compose_starts_only_with_every_secret_and_address_given_and_the_example
     used = dict(re.findall(r"(?<!\$)\$\{(\w+)(:[-?])", text))
     listed = set(re.findall(r"^(\w+)=", (INFRA / "environment.example").read_text(encoding="utf-8"), re.MULTILINE))
     assert set(used) == listed
-    assert {name for name, default in used.items() if default == ":-"} == {"DAGSTER_SETTINGS"}
+    assert {name for name, default in used.items() if default == ":-"} == {"DAGSTER_SETTINGS", "RUNS_PER_ENDPOINT"}
 
 
 def test_compose_services_wait_for_services_and_mount_volumes_that_there_are() -> None:
@@ -73,9 +75,24 @@ def test_compose_services_wait_for_services_and_mount_volumes_that_there_are() -
         assert volumes <= set(compose["volumes"]), name
 
 
+def test_as_many_runs_go_at_a_time_on_celery_as_compose_starts_workers() -> None:
+    worker = read(INFRA / "docker-compose.yaml")["services"]["worker"]
+    runs = read(INFRA / "celery" / "dagster.yaml")["concurrency"]["runs"]["max_concurrent_runs"]
+    assert "-c 1 " in worker["command"]
+    assert runs == worker["deploy"]["replicas"]
+
+
+def test_kubectl_commands_of_the_readme_name_the_namespace_of_the_manifests() -> None:
+    (namespace,) = documents(INFRA / "kubernetes" / "namespace.yaml")
+    commands = re.findall(r"`(kubectl [^`]+)`", (INFRA / "README.md").read_text(encoding="utf-8"))
+    assert commands
+    assert [command for command in commands if f" -n {namespace['metadata']['name']} " not in command] == []
+
+
 def test_a_run_takes_of_an_endpoints_limits_what_the_pools_of_the_same_deployment_allow() -> None:
     share = variable_of("runs_per_endpoint")
-    compose = read(INFRA / "docker-compose.yaml")["x-process"]["environment"][share]
+    (compose,) = re.findall(rf"{share}: \$\{{RUNS_PER_ENDPOINT:-(\d+)\}}", (INFRA / "docker-compose.yaml").read_text(encoding="utf-8"))
+    assert f"\nRUNS_PER_ENDPOINT={compose}\n" in (INFRA / "environment.example").read_text(encoding="utf-8")
     (environment,) = documents(INFRA / "kubernetes" / "environment.yaml")
     for settings, runs in (("production", compose), ("celery", compose), ("kubernetes", environment["data"][share])):
         assert read(INFRA / settings / "dagster.yaml")["concurrency"]["pools"]["default_limit"] == int(runs)
