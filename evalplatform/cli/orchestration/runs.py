@@ -35,6 +35,7 @@ class SuiteRuns:
 
         Raises:
             dagster.Failure: the step's failure, where `raise_on_error` is set.
+            KeyboardInterrupt: Ctrl-C ended it. Dagster has an exception of its own for that, or tells it like any other failure.
         """
         import dagster as dg
 
@@ -42,16 +43,22 @@ class SuiteRuns:
         from assets.suites import suite_assets
 
         several = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]} if len(keys) > 1 else {}
-        return dg.materialize(
-            suite_assets(self.suite_id, self.project.suite(self.suite_id), description=""),
-            selection=[asset_key(self.suite_id, name) for name in names],
-            partition_key=keys[0] if len(keys) == 1 else None,
-            resources=self._resources(),
-            instance=self.instance,
-            tags=several,
-            run_config=QUIET,
-            raise_on_error=raise_on_error,
-        )
+        try:
+            result = dg.materialize(
+                suite_assets(self.suite_id, self.project.suite(self.suite_id), description=""),
+                selection=[asset_key(self.suite_id, name) for name in names],
+                partition_key=keys[0] if len(keys) == 1 else None,
+                resources=self._resources(),
+                instance=self.instance,
+                tags=several,
+                run_config=QUIET,
+                raise_on_error=raise_on_error,
+            )
+        except dg.DagsterExecutionInterruptedError:
+            raise KeyboardInterrupt from None
+        if _was_interrupted(result):
+            raise KeyboardInterrupt
+        return result
 
     def _resources(self) -> dict[str, object]:
         import dagster as dg
@@ -67,6 +74,15 @@ class SuiteRuns:
 
         file = self.project.file or self.project.root / PROJECT_FILE_NAME
         return {**project_resources(file), "project": ShownProjectResource(project_file=os.fspath(file))}
+
+
+def _was_interrupted(result: "dg.ExecuteInProcessResult") -> bool:
+    """Whether Ctrl-C is what a run failed of, as its steps or the run itself tell it."""
+    import dagster as dg
+
+    errors = (getattr(event.event_specific_data, "error", None) for event in result.all_events if event.is_failure)
+    interrupts = {KeyboardInterrupt.__name__, dg.DagsterExecutionInterruptedError.__name__}
+    return any(error is not None and error.cls_name in interrupts for error in errors)
 
 
 def calls_of(results: "Iterable[dg.ExecuteInProcessResult]") -> CallCounts:
