@@ -66,9 +66,8 @@ async def _graded(context: SuiteContext, key: StageKey, judge: JudgeCell, answer
     return _stored(context, key, judge, scores, tally, judged)
 
 
-def score_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell | None, versions: Mapping[str, str]) -> dict[str, str]:
+def score_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell, versions: Mapping[str, str]) -> dict[str, str]:
     """Return the named inputs of a cell's scores under a judge, given the data version of the answers by their asset's name."""
-    assert judge is not None  # nobody grades without one
     return {
         arm_answers.ASSET: versions[arm_answers.ASSET],
         "judge": judge.behaviour_digest,

@@ -68,12 +68,11 @@ def materialize_score_moves(context: SuiteContext, cell: Cell, judge: JudgeCell)
     return stored_result(context, key, files=files, facts=as_facts(facts))
 
 
-def move_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell | None, versions: Mapping[str, str]) -> dict[str, str]:
+def move_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell, versions: Mapping[str, str]) -> dict[str, str]:
     """Return the named inputs of a cell's score moves, given the data versions of its scores and answers by their assets' names.
 
     The scores before are looked for in the store.
     """
-    assert judge is not None  # nobody grades without one
     scores_version = versions[judged_scores.ASSET]
     found = find_predecessor(
         context, cell, judge, judging=judging_by(judge), scores_version=scores_version, answers_version=versions[arm_answers.ASSET]

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import Concatenate, ParamSpec, TypeVar
 
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.schema import SuiteSettings
@@ -16,6 +17,8 @@ from evalplatform.stages.checks.check import CheckResult
 from evalplatform.stages.checks.stored import judge_check_results, score_check_results
 from evalplatform.stages.context import StageResult, SuiteContext
 
+Rest = ParamSpec("Rest")
+Result = TypeVar("Result")
 Inputs = Callable[[SuiteContext, Cell, JudgeCell | None, Mapping[str, str]], dict[str, str]]
 Materialize = Callable[[SuiteContext, Cell, JudgeCell | None], StageResult]
 Partition = Callable[[SuiteContext, Cell, JudgeCell | None], str]
@@ -30,9 +33,16 @@ def _cell_and_judge(context: SuiteContext, cell: Cell, judge: JudgeCell | None) 
     return arm_summary.partition(cell, judge)
 
 
-def _cell_judge_and_policy(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> str:
-    assert judge is not None  # it needs one
-    return verdicts.partition(context, cell, judge)
+def _given_judge(
+    function: Callable[Concatenate[SuiteContext, Cell, JudgeCell, Rest], Result],
+) -> Callable[Concatenate[SuiteContext, Cell, JudgeCell | None, Rest], Result]:
+    """Return a function of a stage that needs a judge as every stage has it; `stages_of` gives nobody such a stage without one."""
+
+    def called(context: SuiteContext, cell: Cell, judge: JudgeCell | None, /, *args: Rest.args, **kwargs: Rest.kwargs) -> Result:
+        assert judge is not None
+        return function(context, cell, judge, *args, **kwargs)
+
+    return called
 
 
 def _always(suite: SuiteSettings) -> bool:
@@ -83,19 +93,8 @@ class ScoreStage:
         return str(self.module.CODE_VERSION)
 
 
-def _judged(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> StageResult:
-    assert judge is not None  # it needs one
+def _judged(context: SuiteContext, cell: Cell, judge: JudgeCell) -> StageResult:
     return asyncio.run(judged_scores.materialize_judged_scores(context, cell, judge))
-
-
-def _verdicts(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> StageResult:
-    assert judge is not None  # it needs one
-    return verdicts.materialize_verdicts(context, cell, judge)
-
-
-def _moved(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> StageResult:
-    assert judge is not None  # it needs one
-    return score_moves.materialize_score_moves(context, cell, judge)
 
 
 def _before_judging(context: SuiteContext, cell: Cell, judge: JudgeCell | None) -> tuple[CheckResult, ...]:
@@ -113,8 +112,8 @@ SCORE_STAGES = (
         description="A cell's stored answers, graded by one judge with stored material. **Asks the judge's model, never the cell's.**\n\n"
         "A partition is a cell under a judge.",
         reads=(arm_answers,),
-        inputs=judged_scores.score_inputs,
-        materialize=_judged,
+        inputs=_given_judge(judged_scores.score_inputs),
+        materialize=_given_judge(_judged),
         needs_judge=True,
         asks_judge=True,
         checks_before=_before_judging,
@@ -127,8 +126,8 @@ SCORE_STAGES = (
         "nothing, and another threshold keeps its verdicts beside these.",
         reads=(judged_scores,),
         inputs=verdicts.verdict_inputs,
-        materialize=_verdicts,
-        partition=_cell_judge_and_policy,
+        materialize=_given_judge(verdicts.materialize_verdicts),
+        partition=_given_judge(verdicts.partition),
         needs_judge=True,
         wanted_by=verdicts.wanted_by,
     ),
@@ -147,8 +146,8 @@ SCORE_STAGES = (
         "(another answer, judged in the same way), or what cannot be told. Computed from stored scores: asks nothing.\n\n"
         "The scores before are the newest finished ones by the same judge id, also those from before it was edited; else by another judge.",
         reads=(judged_scores, arm_answers),
-        inputs=score_moves.move_inputs,
-        materialize=_moved,
+        inputs=_given_judge(score_moves.move_inputs),
+        materialize=_given_judge(score_moves.materialize_score_moves),
         needs_judge=True,
     ),
     ScoreStage(
