@@ -151,9 +151,10 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
     from evalplatform.cli.results import counts_words, result_lines
     from evalplatform.reports.visible import one_line
     from evalplatform.stages.facts import report_facts
+    from evalplatform.stages.report_findings import other_failed_checks
 
     # A shortfall of coverage is the last line's error, with what lacks points.
-    found = [result.finding.sentence for result in done.failed_checks if result.name != "coverage"]
+    found = [result.finding.sentence for result in other_failed_checks(done.failed_checks)]
     for warning in (*done.warnings, *found):
         say(f"warning: {one_line(warning)}")
     facts = report_facts(done.report)
@@ -208,12 +209,13 @@ def _exit_code(done: "CellRun", facts: "ReportFacts", least_scored_rate: float) 
 def _coverage_code(done: "CellRun", facts: "ReportFacts", least_scored_rate: float) -> int:
     """Say what lacks points where too little was scored to answer the question, and return the exit code."""
     from evalplatform.cli.console import say
+    from evalplatform.reports.visible import one_line
+    from evalplatform.stages.report_findings import coverage_shortfall
 
-    rate, what = facts.coverage_rate, "of the questions were scored in both arms of a comparison"
-    if rate is None:
-        rate, what = done.scored_rate, "of the answers were scored"
-    if rate is None or rate >= least_scored_rate:
+    shortfall = coverage_shortfall(
+        coverage_rate=facts.coverage_rate, scored_rate=done.scored_rate, unscored=done.unscored.counts, least_rate=least_scored_rate
+    )
+    if shortfall is None:
         return 0
-    reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(done.unscored.counts.items()))
-    say(f"error: {rate:.1%} {what}; {least_scored_rate * 100:g}% are needed. Without points: {reasons}.")
+    say(f"error: {one_line(shortfall.sentence)}")
     return 2

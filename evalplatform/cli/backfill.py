@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from evalplatform.stages.backfill import BackfillPlan, BackfillWork
     from evalplatform.wiring import OpenedProject
 
-MAX_SHOWN = 10
-
 
 def add_commands(app: typer.Typer) -> None:
     """Add the command of this file to the root command."""
@@ -35,8 +33,9 @@ def backfill(
 ) -> int:
     """Make every partition that is missing, incomplete or stale, through Dagster.
 
-    What is finished stays when others fail; the same command then makes the rest. Exit code 2 when something failed, or when --judge found
-    no cell with answers to score. The Dagster instance is that of DAGSTER_HOME where it is set, otherwise the project's own.
+    What is finished stays when others fail; the same command then makes the rest. Exit code 2 when something failed, when under 95% of the
+    questions were scored in every arm, or when --judge found no cell with answers to score. The Dagster instance is that of DAGSTER_HOME
+    where it is set, otherwise the project's own.
     """
     from evalplatform.cli.console import required_project, say
     from evalplatform.wiring import OpenedProject
@@ -81,6 +80,7 @@ def chosen_works(opened: "OpenedProject", *, suite: str | None, judge: str | Non
 
 def work_lines(work: "BackfillWork") -> Iterator[str]:
     """Yield what a suite's backfill makes: a line for each asset and reason, with the partitions that it concerns."""
+    from evalplatform.cli.results import some
     from evalplatform.reports.state_words import why
 
     yield f"suite {work.suite}: {plural(len(work.partitions), 'partition')} to make, {work.fresh:,} fresh"
@@ -88,22 +88,19 @@ def work_lines(work: "BackfillWork") -> Iterator[str]:
     for state in work.partitions:
         groups.setdefault((state.asset, why(state.state, state.because)), []).append(state.partition)
     for (asset, reason), partitions in groups.items():
-        yield f"  {asset}: {len(partitions):,} {reason}: {_some(partitions)}"
+        yield f"  {asset}: {len(partitions):,} {reason}: {some(partitions)}"
 
 
 def left_out_lines(works: "Sequence[BackfillWork]") -> Iterator[str]:
     """Yield a line for each reason why cells are left out."""
+    from evalplatform.cli.results import some
+
     for work in works:
         cells: dict[tuple[str, str], list[str]] = {}
         for left in work.left_out:
             cells.setdefault((left.judge, left.reason), []).append(left.cell)
         for (judge, reason), ids in cells.items():
-            yield f"left out of {work.suite}: {plural(len(ids), 'cell')} that {judge} cannot score, since {reason}: {_some(ids)}"
-
-
-def _some(names: Sequence[str]) -> str:
-    left = len(names) - MAX_SHOWN
-    return ", ".join(names[:MAX_SHOWN]) + (f" and {left:,} more" if left > 0 else "")
+            yield f"left out of {work.suite}: {plural(len(ids), 'cell')} that {judge} cannot score, since {reason}: {some(ids)}"
 
 
 def _all_left_out(works: "Sequence[BackfillWork]") -> bool:
@@ -182,6 +179,7 @@ def _run(project: "Project", works: "Sequence[BackfillWork]", to_make: "Sequence
     from evalplatform.cli.console import say, shown_progress
     from evalplatform.cli.orchestration.backfill import run_backfill
     from evalplatform.cli.orchestration.home import dagster_home
+    from evalplatform.cli.results import finding_lines, some
 
     home = dagster_home(project, environ=os.environ)
     with shown_progress() as on_progress:
@@ -194,8 +192,10 @@ def _run(project: "Project", works: "Sequence[BackfillWork]", to_make: "Sequence
     for failed in outcome.failed:
         say(f"error: {failed.suite} {failed.partition}: {failed.reason}")
     if outcome.incomplete:
-        say(f"error: calls failed in {_some(outcome.incomplete)}; the same command asks only those again.")
-    return 2 if outcome.failed or outcome.incomplete else 0
+        say(f"error: calls failed in {some(outcome.incomplete)}; the same command asks only those again.")
+    for line in finding_lines(outcome.findings):
+        say(line)
+    return 2 if outcome.failed or outcome.incomplete or outcome.findings.shortfalls else 0
 
 
 def outcome_lines(outcome: "BackfillOutcome") -> Iterator[str]:

@@ -9,6 +9,7 @@ from evalplatform.reports.arms_view import ResultRow
 from evalplatform.reports.visible import one_line
 from evalplatform.stages.pipeline import CellRun
 from evalplatform.stages.plan import PlannedCalls, SpendCap, SuitePlan
+from evalplatform.stages.report_findings import ReportFindings
 
 COLUMNS = (
     ("arm", "Arm"),
@@ -22,6 +23,7 @@ COLUMNS = (
     ("cost_usd", "Cost (USD)"),
 )
 LEFT_ALIGNED = {"arm", "verdict"}
+MAX_SHOWN = 10
 
 
 def result_lines(rows: Sequence[ResultRow]) -> Iterator[str]:
@@ -59,6 +61,27 @@ def failure_lines(done: CellRun) -> list[str]:
     """Return what failed of a run: a line each for answers, scores and votes of a panel, with counts by reason and one reason in full."""
     failed = (("answer", done.failed_answers), ("score", done.failed_scores), ("vote", done.failed_votes))
     return [one_line(words.failures(noun, failures)) for noun, failures in failed if failures.counts]
+
+
+def finding_lines(findings: ReportFindings) -> Iterator[str]:
+    """Yield what was found of reports: a warning for each check that failed, then an error for each report that covers too little."""
+    for failed in findings.failed_checks:
+        where, sentence = some(failed.partitions), one_line(failed.sentence)
+        if len(failed.partitions) == 1:
+            yield f"warning: {failed.suite} {where}: {sentence}"
+        else:
+            failures = f"{failed.check} failed in {len(failed.partitions):,} partitions ({where})"
+            yield f"warning: {failed.suite}: {failures}; in the first: {sentence}"
+    for short in findings.shortfalls[:MAX_SHOWN]:
+        yield f"error: {short.suite} {short.partition}: {one_line(short.shortfall.sentence)}"
+    if (left := len(findings.shortfalls) - MAX_SHOWN) > 0:
+        yield f"error: coverage is too low in {plural(left, 'further partition')}; `--json` names them all."
+
+
+def some(names: Sequence[str]) -> str:
+    """Return names as text: the first few, and how many more there are."""
+    left = len(names) - MAX_SHOWN
+    return ", ".join(names[:MAX_SHOWN]) + (f" and {left:,} more" if left > 0 else "")
 
 
 def plan_lines(plan: SuitePlan) -> Iterator[str]:

@@ -21,8 +21,8 @@ ByKey = Mapping[tuple[str, str, str, str], Sequence[Label]]
 class LabelImport(Value):
     """What an import came to. `unknown_answers` counts the labelled answers that nothing stored has; their labels are kept all the same.
 
-    `already_there` counts the labels that the store holds, `repeated` what the file says more than once. With `dry_run` nothing was written, and
-    `added` says what would be.
+    `already_there` counts the labels that the store holds, `repeated` what the file says more than once. With `dry_run` nothing was
+    written, and `added` says what would be.
     """
 
     file: str

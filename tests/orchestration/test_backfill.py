@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +18,10 @@ from tests.support.model_stub import ModelStub, running_stub
 from tests.support.starter_project import StarterProject
 
 CELLS = ("one", "two", "three")
-QUESTIONS = [{"id": "heat", "question": "How hot?", "expected_facts": ["hot"]}, {"id": "time", "question": "How long?"}]
+QUESTIONS = [
+    {"id": "heat", "question": "How hot?", "expected_facts": ["hot"]},
+    {"id": "time", "question": "How long?", "expected_facts": ["long"]},
+]
 ROWS = 2 * 2  # questions, arms
 RUBRIC = {"kind": "rubric", "model": "judge-large", "endpoint": "judging", "sampling": {"max_tokens": 50}}
 
@@ -128,7 +132,8 @@ def test_when_a_judge_fails_midway_what_it_finished_stays_and_the_rest_alone_is_
     told = capsys.readouterr()
     scored = len(suite_stages(answered.project.suite("kettle")))
     stopped, incomplete = answered.project.cell("three").key, answered.project.cell("two").key
-    assert told.err.count("error: kettle ") == told.err.count(f"error: kettle {stopped}|") == 1
+    assert told.err.count("|") == told.err.count(f"error: kettle {stopped}|") + told.err.count(f"judged_scores {incomplete}|") == 2
+    assert re.search(rf"error: kettle {incomplete}/\S+: 50.0% of .* Without points: judge_failed 2\.", told.err)
     assert f"error: calls failed in judged_scores {incomplete}|" in told.err
     assert f"made {2 * scored} of {3 * scored} partitions, 1 failed" in told.out
     assert sum(_paid_bodies(judging).values()) == ROWS + 2
@@ -146,6 +151,44 @@ def test_when_a_judge_fails_midway_what_it_finished_stays_and_the_rest_alone_is_
 
 def _paid_bodies(stub: ModelStub) -> Counter[str]:
     return Counter({digest: seen.statuses.count(200) for digest, seen in stub.seen.items() if 200 in seen.statuses})
+
+
+def test_a_judge_that_gives_no_score_ends_a_backfill_with_2_and_every_partition_is_named(
+    answered: StarterProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answered.edit({"judges.strict.model": "stub;do=reply;text=no+scores+here"})
+    assert _backfill(answered, "--judge", "strict") == 2
+    told = capsys.readouterr()
+    judge = answered.project.judge("strict").key
+    for cell in answered.project.cells_of("kettle"):
+        found = "0.0% of the questions were scored in both arms of a comparison; 95% are needed. Without points: malformed_reply 4."
+        assert f"error: kettle {cell.key}/{judge}: {found}" in told.err
+    cells = ", ".join(cell.key for cell in answered.project.cells_of("kettle"))
+    unpriced = [line for line in told.err.splitlines() if "unpriced failed" in line]
+    assert len(unpriced) == 1  # the answers' calls have no price: said once, of every cell
+    assert unpriced[0].startswith(f"warning: kettle: unpriced failed in 3 partitions ({cells}); in the first: ")
+    assert "warning: kettle: coverage" not in told.err
+    assert _backfill(answered, "--judge", "strict") == 0  # nothing to make, and nothing to say
+
+
+def test_a_shortfall_stands_in_the_json_of_a_backfill(answered: StarterProject, capsys: pytest.CaptureFixture[str]) -> None:
+    answered.edit({"judges.strict.model": "stub;do=reply;text=no+scores+here"})
+    assert _backfill(answered, "--judge", "strict", "--cell", "one", "--json") == 2
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    partition = f"{answered.project.cell('one').key}/{answered.project.judge('strict').key}"
+    shortfall = {"rate": 0.0, "least_rate": 0.95, "compared": True, "unscored": {"malformed_reply": ROWS}}
+    assert findings["shortfalls"] == [{"suite": "kettle", "partition": partition, "shortfall": shortfall}]
+    assert "unpriced" in {failed["check"] for failed in findings["failed_checks"]}
+
+
+def test_a_suites_own_limit_decides_whether_a_backfill_covers_enough(answered: StarterProject) -> None:
+    answered.edit(
+        {
+            "judges.strict.model": "stub;do=reply;text=no+scores+here",
+            "suites.kettle.checks": {"coverage": {"least_scored_rate": 0.0}},
+        }
+    )
+    assert _backfill(answered, "--judge", "strict", "--cell", "one") == 0
 
 
 def test_a_dry_run_counts_judge_calls_from_stored_answers_and_makes_nothing(

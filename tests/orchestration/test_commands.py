@@ -9,6 +9,7 @@ import pytest
 
 from evalplatform.cli.main import exit_code
 from evalplatform.cli.orchestration.home import prepare_dagster_home
+from tests.support.model_stub import running_stub
 from tests.support.starter_project import StarterProject
 
 
@@ -88,6 +89,22 @@ def test_a_demo_over_a_bad_question_file_names_it(starter: StarterProject, capsy
     (starter.folder / "questions.json").write_text("[")
     assert exit_code(["demo", os.fspath(starter.folder)]) == 2
     assert f"error: {starter.folder / 'questions.json'}" in capsys.readouterr().err
+
+
+def test_a_demo_whose_judge_gives_no_score_says_so_and_ends_with_2(starter: StarterProject, capsys: pytest.CaptureFixture[str]) -> None:
+    with running_stub() as stub:
+        starter.edit(
+            {
+                "endpoints.there": {"provider": "openai-compatible", "base_url": stub.url},
+                "judges.mute": {"kind": "rubric", "model": "stub;do=reply;text=no+scores+here", "endpoint": "there"},
+                "suites.kettle.judges": ["mute"],
+            }
+        )
+        assert exit_code(["demo", os.fspath(starter.folder)]) == 2
+    partition = f"{starter.cell_key}/{starter.project.judge('mute').key}"
+    told = capsys.readouterr().err
+    assert f"error: kettle {partition}: 0.0% of the questions were scored" in told
+    assert "Without points: malformed_reply 40." in told
 
 
 def _table(out: str) -> list[str]:

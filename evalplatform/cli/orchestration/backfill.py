@@ -12,8 +12,9 @@ from evalplatform.cli.orchestration.instance import open_instance
 from evalplatform.cli.orchestration.runs import SuiteRuns, calls_of
 from evalplatform.kernel.values import Value
 from evalplatform.project.load import Project
-from evalplatform.stages import arm_answers, judged_scores
+from evalplatform.stages import arm_answers, arms_report, judged_scores
 from evalplatform.stages.backfill import BackfillWork
+from evalplatform.stages.report_findings import ReportFindings, found_in_reports
 from evalplatform.wiring import OpenedProject
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class BackfillOutcome(Value):
 
     `partitions` counts what was to be made, `finished` what is materialized, whatever became of the rest; each asset's are counted for
     themselves. `failed` has one entry a partition key, whatever number of assets it lacks. `incomplete` names what is materialized with
-    failed calls, which the next backfill asks again.
+    failed calls, which the next backfill asks again. `findings` are those of the reports that it made.
     """
 
     partitions: int
@@ -57,6 +58,7 @@ class BackfillOutcome(Value):
     incomplete: tuple[str, ...]
     answer_calls: CallsMade
     judge_calls: CallsMade
+    findings: ReportFindings = ReportFindings()
 
 
 def run_backfill(project: Project, home: Path, works: Sequence[BackfillWork], *, on_progress: OnProgress) -> BackfillOutcome:
@@ -99,6 +101,7 @@ class _Tracker:
     finished: int = 0
     failed: list[FailedPartition] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
+    reported: dict[str, list[str]] = field(default_factory=dict)
     calls: dict[str, CallsMade] = field(default_factory=lambda: dict.fromkeys(ASKING_ASSETS, CallsMade()))
 
     def __post_init__(self) -> None:
@@ -108,8 +111,11 @@ class _Tracker:
         """Add what a run paid; of several partitions, each has a run id of its own in the ledger."""
         for event in result.get_asset_materialization_events():
             made = event.materialization
-            if made.asset_key.path[-1] in ASKING_ASSETS and "complete" in made.metadata and made.metadata["complete"].value is False:
-                self.incomplete.append(f"{made.asset_key.path[-1]} {made.partition}")
+            suite_id, asset = made.asset_key.path[-2:]
+            if asset == arms_report.ASSET:
+                self.reported.setdefault(suite_id, []).append(str(made.partition).replace("|", "/"))
+            if asset in ASKING_ASSETS and "complete" in made.metadata and made.metadata["complete"].value is False:
+                self.incomplete.append(f"{asset} {made.partition}")
         if asking is not None:
             run_ids = [result.run_id] if partitions == 1 else [f"{result.run_id}.{number}" for number in range(1, partitions + 1)]
             spends = [asyncio.run(self.opened.ledger.spend(run_id)) for run_id in run_ids]
@@ -147,7 +153,12 @@ class _Tracker:
             incomplete=tuple(self.incomplete),
             answer_calls=self.calls[arm_answers.ASSET],
             judge_calls=self.calls[judged_scores.ASSET],
+            findings=sum((self._found(suite_id, partitions) for suite_id, partitions in self.reported.items()), ReportFindings()),
         )
+
+    def _found(self, suite_id: str, partitions: Sequence[str]) -> ReportFindings:
+        context = self.opened.suite_context(suite_id)
+        return found_in_reports(context, (context.upstream(arms_report.ASSET, partition) for partition in partitions))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from evalplatform.cli.console import say, shown_progress, warn_of_unknown_variab
 from evalplatform.cli.orchestration.home import prepare_dagster_home, register
 from evalplatform.cli.orchestration.instance import open_instance
 from evalplatform.cli.orchestration.runs import SuiteRuns, calls_of
-from evalplatform.cli.results import counts_words, result_lines
+from evalplatform.cli.results import counts_words, finding_lines, result_lines
 from evalplatform.cli.starter import copy_example
 from evalplatform.kernel.errors import EvalplatformError, RunStoppedError
 from evalplatform.kernel.text import plural
@@ -23,6 +23,7 @@ from evalplatform.project.load import PROJECT_VARIABLE, Project, load_project
 from evalplatform.stages import arm_answers, arm_summary, arms_report
 from evalplatform.stages.backfill import SOURCES
 from evalplatform.stages.facts import report_facts
+from evalplatform.stages.report_findings import ReportFindings, found_in_reports
 from evalplatform.stages.score_stages import suite_stages
 from evalplatform.wiring import OpenedProject
 
@@ -85,25 +86,30 @@ def _materialized(runs: SuiteRuns, names: Sequence[str], *keys: str) -> "dg.Exec
 
 def _print_results(project: Project, calls: CallCounts) -> int:
     """Print every cell's result under every judge, what it cost, and where the reports and the UI are; return the exit code."""
-    complete = True
+    complete, findings = True, ReportFindings()
     with OpenedProject(project) as opened:
         for suite_id in project.settings.suites:
             context = opened.suite_context(suite_id)
+            reports = []
             for cell in project.cells_of(suite_id):
                 for judge in project.judges_of(suite_id):
                     manifest = context.upstream(arms_report.ASSET, arm_summary.partition(cell, judge))
+                    reports.append(manifest)
                     facts = report_facts(manifest)
                     complete = complete and facts.complete
                     typer.echo(f"\n{suite_id}: {cell.id} ({cell.provider}:{cell.model}), judged by {judge.id} ({judge.settings.kind})")
                     for line in result_lines(facts.result):
                         typer.echo(line)
                     typer.echo(f"report: {opened.shown_path(manifest, arms_report.HTML_FILE)}")
+            findings += found_in_reports(context, reports)
     nothing = calls.paid + calls.replayed + calls.shared + calls.failed == 0
     typer.echo(f"\ncost: {plural(0, 'model call')}; nothing changed since the last run" if nothing else f"\ncost: {counts_words(calls)}")
     typer.echo(f"UI: {PROJECT_VARIABLE}={_shown(project.root)} {_this_command()} dev, then http://127.0.0.1:3000")
     if not complete:
         say("error: some answers or scores failed; the reports count them with their reasons. The same command asks only those again.")
-    return 0 if complete else 2
+    for line in finding_lines(findings):
+        say(line)
+    return 0 if complete and not findings.shortfalls else 2
 
 
 def _this_command() -> str:
