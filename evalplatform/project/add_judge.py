@@ -17,6 +17,7 @@ from evalplatform.project.yaml_splice import (
     Tree,
     child,
     entry_insertion,
+    first_entry_insertion,
     flow_text,
     item_insertion,
     root_mapping,
@@ -96,6 +97,9 @@ def _insertions(
     judges = child(root, "judges")
     if isinstance(judges, MappingNode):
         insertions = [entry_insertion(text, judges, judge_id, declaration)]
+    elif judges is not None:  # the section is there and empty
+        first = first_entry_insertion(text, root, "judges", judge_id, declaration)
+        insertions = [] if first is None else [first]
     else:
         insertions = [section_insertion(text, root, "judges", {judge_id: declaration}, after="cells")]
     all_suites = child(root, "suites")
@@ -149,7 +153,7 @@ def _check(temporary: Path, path: Path, judge_id: str, declaration: Mapping[str,
 
 def _data_with_judge(data: object, judge_id: str, declaration: Mapping[str, Tree], suites: Sequence[str]) -> object:
     assert isinstance(data, dict)  # the project was loaded from it
-    data["judges"] = {**data.get("judges", {}), judge_id: _plain_tree(declaration)}
+    data["judges"] = {**(data.get("judges") or {}), judge_id: _plain_tree(declaration)}
     for suite_id in suites:
         suite = data["suites"][suite_id]
         suite["judges"] = [*suite.get("judges", []), judge_id]

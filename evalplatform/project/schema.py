@@ -1,8 +1,8 @@
 """The project file's schema: what `evalplatform.yaml` may say. Field meanings are published in docs/evalplatform.schema.json."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from evalplatform.calls.limiter import Limits
 from evalplatform.calls.retry import RetryPolicy
@@ -104,8 +104,20 @@ class BudgetSettings(Value):
     max_cost_usd: float = Field(strict=True, gt=0)
 
 
+SECTIONS = ("endpoints", "cells", "judges", "products", "suites", "budgets", "entitlements")
+
+
+def _with_empty_sections(schema: dict[str, Any]) -> None:
+    for name in SECTIONS:
+        declared = schema["properties"][name]
+        about = {key: declared.pop(key) for key in ("title", "description", "default") if key in declared}
+        schema["properties"][name] = {"anyOf": [declared, {"type": "null"}], **about}
+
+
 class ProjectFile(Value):
-    """evalplatform.yaml. Paths are relative to the file; unknown keys are refused."""
+    """evalplatform.yaml. Paths are relative to the file; unknown keys are refused. A section without entries is as good as none."""
+
+    model_config = ConfigDict(json_schema_extra=_with_empty_sections)
 
     version: Literal[1]
     project: Id
@@ -121,3 +133,10 @@ class ProjectFile(Value):
     entitlements: Entitlements = Field(
         default=Entitlements(), description="What this project may use of what the deployment grants its tenant; it never widens that."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty_sections(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {name: value for name, value in data.items() if value is not None or name not in SECTIONS}

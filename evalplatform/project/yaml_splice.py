@@ -79,6 +79,15 @@ def section_insertion(text: str, root: MappingNode, name: str, value: Mapping[st
     return Insertion(inserted.index, _line_break(text, inserted.index) + inserted.text)
 
 
+def first_entry_insertion(text: str, root: MappingNode, section: str, key: str, value: Mapping[str, Tree]) -> Insertion | None:
+    """Return what adds an entry to a top-level section that has nothing behind its name; None where there is no such section."""
+    empty = (name for name, node in root.value if name.value == section and isinstance(node, ScalarNode) and not node.value)
+    name = next(empty, None)
+    if root.flow_style or name is None:
+        return None
+    return _line_insertion(text, name.end_mark.index, [f"{' ' * _step(root)}{scalar_text(key)}: {flow_text(value)}"])
+
+
 def item_insertion(text: str, sequence: SequenceNode, item: str) -> Insertion:
     """Return what adds an item to the end of a list: a line of its own in a block list, one more item in a flow list."""
     ends = _item_ends(text, sequence)

@@ -73,6 +73,30 @@ def test_without_judges_a_section_is_made_behind_the_cells(file: Path) -> None:
     assert load_project(file, environ={}).suite("kettle").judges == ("strict",)
 
 
+@pytest.mark.parametrize("bare", ["judges:\n", "judges:  # nobody yet\n", "judges:\n\n  # Who grades.\n"])
+def test_a_section_that_is_still_empty_gets_its_first_judge(file: Path, bare: str) -> None:
+    section = "judges:\n  # Who grades. `overlap` counts the expected facts that an answer states; kind `rubric` asks a model.\n"
+    facts = "  facts: {kind: overlap, model: overlap, endpoint: here}\n"
+    edited(file, (section + facts, bare), ("    judges: [facts]", "    draws: 1"))
+    before = file.read_text()
+    add(file)
+    assert changed_lines(file, before) == [
+        "+   strict: {kind: rubric, model: gpt-large, endpoint: there, sampling: {temperature: 0}}",
+        "+     judges: [strict]",
+    ]
+    assert load_project(file, environ={}).suite("kettle").judges == ("strict",)
+
+
+def test_a_section_that_is_said_to_be_null_is_left_to_its_writer(file: Path) -> None:
+    section = "judges:\n  # Who grades. `overlap` counts the expected facts that an answer states; kind `rubric` asks a model.\n"
+    facts = "  facts: {kind: overlap, model: overlap, endpoint: here}\n"
+    edited(file, (section + facts, "judges: null\n"), ("    judges: [facts]", "    draws: 1"))
+    before = file.read_bytes()
+    with pytest.raises(ProjectFileError, match=r"add `strict: .*` under `judges` yourself"):
+        add(file)
+    assert file.read_bytes() == before
+
+
 def test_a_file_written_as_json_stays_json(file: Path) -> None:
     import json
 

@@ -333,3 +333,12 @@ def test_a_rubric_that_says_nothing_or_is_not_text_is_refused(tmp_path: Path, co
     error = refused(starter(tmp_path, (JUDGE, "facts: {kind: rubric, model: m, endpoint: here, rubric: rubric.md}")))
     assert (error.line, error.field) == (19, "judges.facts.rubric")
     assert rule in error.rule
+
+
+def test_a_section_without_entries_is_an_empty_one(tmp_path: Path) -> None:
+    file = tmp_path / "evalplatform.yaml"
+    sections = ("endpoints", "cells", "judges", "products", "suites", "budgets", "entitlements")
+    file.write_text("version: 1\nproject: empty\n" + "".join(f"{section}:\n" for section in sections))
+    bare = load_project(file, environ={}).settings
+    file.write_text("version: 1\nproject: empty\n")
+    assert bare == load_project(file, environ={}).settings
