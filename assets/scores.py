@@ -25,7 +25,7 @@ from evalplatform.stages.score_chain import ChecksMade, StageBegun, StageMade, s
 from evalplatform.stages.score_stages import ScoreStage, suite_stages
 from resources.project import OpenSuite, ProjectResource, failure_of, id_of_spending
 
-# Measured, see docs/dagster.md: a run's start costs as much as seven partitions do, and beyond 25 little of it is left to save.
+# Measured, see docs/backfills.md: a run's start costs as much as seven partitions do, and beyond 25 little of it is left to save.
 PARTITIONS_PER_RUN = 25
 MAX_SHOWN_KEYS = 10
 

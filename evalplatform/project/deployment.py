@@ -1,7 +1,7 @@
 """What a deployment sets through its environment: the one place that says which EVALPLATFORM_ variables exist.
 
 One project file serves laptop and deployment; what differs between them stands here. A field's name in capitals after `EVALPLATFORM_` is
-its variable, its description and example are the reference in docs/deployment.md.
+its variable, its description and example are the reference in docs/environment.md.
 """
 
 from collections.abc import Mapping
@@ -125,7 +125,7 @@ def unknown_variables(environ: Mapping[str, str]) -> dict[str, str | None]:
 
 
 def environment_reference() -> str:
-    """Return the Markdown table of docs/deployment.md: every variable with its meaning, default and an example."""
+    """Return the Markdown table of docs/environment.md: every variable with its meaning, default and an example."""
     rows = ["| variable | means | default | example |", "| --- | --- | --- | --- |"]
     for name, field in DeploymentSettings.model_fields.items():
         default = "" if field.default is None else f"`{int(field.default) if isinstance(field.default, bool) else field.default}`"

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_reference_in_the_docs_is_the_generated_one():
-    assert environment_reference() in (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    assert environment_reference() in (ROOT / "docs" / "environment.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", list(DeploymentSettings.model_fields))

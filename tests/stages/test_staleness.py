@@ -1,4 +1,4 @@
-"""The staleness table of docs/dagster.md, row by row: what each edit makes stale, and that the stages then do exactly that work."""
+"""The staleness table of docs/staleness.md, row by row: what each edit makes stale, and that the stages then do exactly that work."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ from evalplatform.stages.staleness import PartitionState, suite_states
 from evalplatform.wiring import OpenedProject
 from tests.support.model_stub import ModelStub, running_stub
 
-DOCS = Path(__file__).parents[2] / "docs" / "dagster.md"
+DOCS = Path(__file__).parents[2] / "docs" / "staleness.md"
 SUITE = "kettle"
 READS = {
     question_set.ASSET: (),
