@@ -4,6 +4,7 @@ The judge counts facts and asks no model, so nothing is waited for: the ratio is
 """
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -78,8 +79,15 @@ def _answered_project(folder: Path, partitions: int) -> Path:
     """Write a project whose cells have answered, and that nobody has judged."""
     (folder / "docs").mkdir(parents=True)
     (folder / "docs" / "retries.md").write_text("# Retries\n\nThe pipeline waits between tries and doubles the wait.\n")
-    questions = ", ".join(f'{{"id": "q{number}", "question": "What does step {number} wait for?"}}' for number in range(QUESTIONS))
-    (folder / "questions.json").write_text(f"[{questions}]")
+    questions = [
+        {
+            "id": f"q{number}",
+            "question": f"What does the pipeline do between tries at step {number}?",
+            "expected_facts": ["waits between tries"],
+        }
+        for number in range(QUESTIONS)
+    ]
+    (folder / "questions.json").write_text(json.dumps(questions))
     names = [f"c{number:04d}" for number in range(partitions)]
     cells = "\n".join(
         f"  {name}: {{model: extractive, endpoint: offline, sampling: {{max_tokens: {number + 1}}}}}" for number, name in enumerate(names)
