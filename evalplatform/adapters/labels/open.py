@@ -1,8 +1,7 @@
 """Opens a label store by its database URL."""
 
 from evalplatform.adapters.labels.sql import SqlLabelStore
-from evalplatform.adapters.tables.engine import database_engine
-from evalplatform.adapters.tables.schema import ensure_schema
+from evalplatform.adapters.tables.schema import migrated_engine
 
 
 def open_label_store(url: str, *, project: str) -> SqlLabelStore:
@@ -17,10 +16,4 @@ def open_label_store(url: str, *, project: str) -> SqlLabelStore:
         StorageUnavailableError: the database does not answer.
         StorageError: the database was made by a newer version of evalplatform.
     """
-    engine = database_engine(url)
-    try:
-        ensure_schema(engine)
-    except BaseException:
-        engine.dispose()
-        raise
-    return SqlLabelStore(engine, project=project)
+    return SqlLabelStore(migrated_engine(url), project=project)

@@ -1,8 +1,7 @@
 """Opens a ledger by its database URL."""
 
 from evalplatform.adapters.ledger.sql import SqlLedger
-from evalplatform.adapters.tables.engine import database_engine
-from evalplatform.adapters.tables.schema import ensure_schema
+from evalplatform.adapters.tables.schema import migrated_engine
 
 
 def open_ledger(url: str, *, project: str) -> SqlLedger:
@@ -17,10 +16,4 @@ def open_ledger(url: str, *, project: str) -> SqlLedger:
         StorageUnavailableError: the database does not answer.
         StorageError: the database was made by a newer version of evalplatform.
     """
-    engine = database_engine(url)
-    try:
-        ensure_schema(engine)
-    except BaseException:
-        engine.dispose()
-        raise
-    return SqlLedger(engine, project=project)
+    return SqlLedger(migrated_engine(url), project=project)

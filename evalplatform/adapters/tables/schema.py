@@ -5,7 +5,7 @@ from threading import Lock
 
 from sqlalchemy import Connection, Engine, column, inspect, select, table, text
 
-from evalplatform.adapters.tables.engine import read_transaction, write_transaction
+from evalplatform.adapters.tables.engine import database_engine, read_transaction, write_transaction
 from evalplatform.kernel.errors import StorageError
 
 HEAD_REVISION = "0001"
@@ -64,3 +64,20 @@ def migrate(connection: Connection, revision: str) -> None:
                 f"the database has schema revision {stored_revision(connection)!r}, which this version of evalplatform does not know "
                 f"(it knows up to {HEAD_REVISION!r}): it was made by a newer version. {error}"
             ) from error
+
+
+def migrated_engine(url: str) -> Engine:
+    """Return an engine of the database at `url`, which is migrated to the newest schema first.
+
+    Raises:
+        InputError: the URL cannot be used.
+        StorageUnavailableError: the database does not answer.
+        StorageError: the database was made by a newer version of evalplatform.
+    """
+    engine = database_engine(url)
+    try:
+        ensure_schema(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
