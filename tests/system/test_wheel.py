@@ -175,7 +175,8 @@ def test_dev_serves_the_project_with_its_code_location_loaded_and_ends_on_ctrl_c
         (repository,) = answered["repositoriesOrError"]["nodes"]
         assert repository["location"]["name"] == "evalplatform.definitions"
         assert {"/".join(node["assetKey"]["path"]) for node in answered["assetNodes"]} == {
-            f"suites/kettle/{asset}" for asset in ("question_set", "corpus", "arm_answers", "judged_scores", "arm_summary", "arms_report")
+            f"suites/kettle/{asset}"
+            for asset in ("question_set", "corpus", "arm_answers", "judged_scores", "arm_summary", "score_moves", "arms_report")
         }
         wait_until(lambda: _serves_the_web_app(web_port), "the web app")
         process.send_signal(signal.SIGINT)
