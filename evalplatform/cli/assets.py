@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalplatform.artifacts.download_paths import BUNDLE_FILE, REPORT_ASSET
 from evalplatform.kernel.errors import (
     DigestMismatchError,
     InputError,
@@ -95,6 +94,7 @@ def download(
     """
     import orjson
 
+    from evalplatform.artifacts.download_paths import REPORT_ASSET
     from evalplatform.cli.console import required_project, say
     from evalplatform.wiring import OpenedProject
 
@@ -142,6 +142,7 @@ def _write_files(
 
 def _write_bundles(opened: "OpenedProject", reports: "Sequence[ArtifactManifest]", out: Path) -> list[str]:
     """Write the bundle of each report, and return where."""
+    from evalplatform.artifacts.download_paths import BUNDLE_FILE
     from evalplatform.cli.files import write_if_changed
     from evalplatform.stages.reports_bundle import bundled_manifests, reports_bundle
 

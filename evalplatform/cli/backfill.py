@@ -1,6 +1,5 @@
 """`evalplatform backfill`: make what is missing, incomplete or stale."""
 
-import asyncio
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -62,6 +61,8 @@ def chosen_works(opened: "OpenedProject", *, suite: str | None, judge: str | Non
         UnknownNameError: no such suite; or no suite asked for has that judge or cell.
         ProjectFileError: the project has no suite.
     """
+    import asyncio
+
     from evalplatform.kernel.errors import ProjectFileError, UnknownNameError
     from evalplatform.stages.backfill import backfill_work
 
@@ -120,6 +121,8 @@ def _work_json(work: "BackfillWork") -> dict[str, Any]:
 
 def _told_plan(opened: "OpenedProject", works: "Sequence[BackfillWork]", *, as_json: bool) -> int:
     """Print what would be made and asked; return the exit code."""
+    import asyncio
+
     from evalplatform.stages.backfill import plan_backfill
 
     plans = [asyncio.run(plan_backfill(opened.suite_context(work.suite), work)) for work in works]

@@ -11,9 +11,10 @@ import typer
 
 from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.text import plural
-from evalplatform.ports.ledger import CallKey, CallSelection, Ledger, LedgerRow, Purpose
+from evalplatform.ports.purposes import Purpose
 
 if TYPE_CHECKING:
+    from evalplatform.ports.ledger import CallKey, CallSelection, Ledger, LedgerRow
     from evalplatform.wiring import OpenedProject
 
 LEAST_DIGITS = 8
@@ -40,6 +41,7 @@ def show(
 ) -> int:
     """Show what the ledger holds, by purpose, provider, model, scope and day; or one call in full. Exit code 1 when there is none."""
     from evalplatform.cli.console import required_project
+    from evalplatform.ports.ledger import CallSelection
     from evalplatform.wiring import OpenedProject
 
     selection = CallSelection(scope=scope, purpose=purpose, since=_moment(since, "--since"), digest_start=_digest_start(digest))
@@ -64,6 +66,7 @@ def export(
 
     from evalplatform.cli.console import required_project
     from evalplatform.cli.ledger_archive import check_archive_path, write_archive
+    from evalplatform.ports.ledger import CallSelection
     from evalplatform.wiring import OpenedProject
 
     check_archive_path(out, field="--out")
@@ -96,6 +99,7 @@ def prune(
     from evalplatform.cli.console import required_project
     from evalplatform.cli.ledger_archive import check_archive_path
     from evalplatform.cli.ledger_lines import prune_lines
+    from evalplatform.ports.ledger import CallSelection
     from evalplatform.stages.ledger_references import calls_behind_answers
     from evalplatform.wiring import OpenedProject
 
@@ -118,7 +122,7 @@ def prune(
     return 0 if yes or not sums.calls else 1
 
 
-def _existing_ledger(opened: "OpenedProject") -> Ledger:
+def _existing_ledger(opened: "OpenedProject") -> "Ledger":
     """Return the project's ledger; InputError where its file is not there: opening it would make an empty one, at a mistyped path too."""
     from evalplatform.wiring import SQLITE_PREFIX
 
@@ -128,7 +132,7 @@ def _existing_ledger(opened: "OpenedProject") -> Ledger:
     return opened.ledger
 
 
-def _show_overview(ledger: Ledger, selection: CallSelection, *, as_json: bool) -> int:
+def _show_overview(ledger: "Ledger", selection: "CallSelection", *, as_json: bool) -> int:
     from evalplatform.calls.ledger_overview import ledger_overview
     from evalplatform.cli.ledger_lines import overview_lines
 
@@ -137,7 +141,7 @@ def _show_overview(ledger: Ledger, selection: CallSelection, *, as_json: bool) -
     return 0 if overview.total.calls else 1
 
 
-def _show_calls(rows: list[LedgerRow], digest: str, *, as_json: bool) -> int:
+def _show_calls(rows: "list[LedgerRow]", digest: str, *, as_json: bool) -> int:
     """Print the calls of one request; InputError where several requests have a digest that begins so."""
     import orjson
 
@@ -157,11 +161,11 @@ def _show_calls(rows: list[LedgerRow], digest: str, *, as_json: bool) -> int:
     return 0 if rows else 1
 
 
-async def _listed(ledger: Ledger, selection: CallSelection) -> list[LedgerRow]:
+async def _listed(ledger: "Ledger", selection: "CallSelection") -> "list[LedgerRow]":
     return [row async for row in ledger.rows(selection)]
 
 
-async def _pruned(ledger: Ledger, selection: CallSelection, export: Path | None) -> int:
+async def _pruned(ledger: "Ledger", selection: "CallSelection", export: Path | None) -> int:
     """Delete the calls, and no others than those that the export holds where there is one; return how many."""
     from evalplatform.calls.ledger_removal import remove_calls
     from evalplatform.cli.ledger_archive import archived_keys, write_archive
@@ -172,7 +176,7 @@ async def _pruned(ledger: Ledger, selection: CallSelection, export: Path | None)
     return await remove_calls(ledger, archived_keys(export))
 
 
-async def _keys(ledger: Ledger, selection: CallSelection) -> AsyncIterator[CallKey]:
+async def _keys(ledger: "Ledger", selection: "CallSelection") -> "AsyncIterator[CallKey]":
     async for row in ledger.rows(selection):
         yield row.key
 

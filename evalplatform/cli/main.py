@@ -16,13 +16,12 @@ from typer.exceptions import TyperException
 from evalplatform import __version__
 from evalplatform.cli import arms, assets, backfill, doctor, judge, labels, ledger, project, serve, sync
 from evalplatform.kernel.errors import EvalplatformError, StorageUnavailableError
-from evalplatform.project.deployment import variable_of
 
 DONE = 0
 NO = 1
 NOT_ANSWERED = 2
 INTERRUPTED = 130  # what typer makes of Ctrl-C
-DEBUG_VARIABLE = variable_of("debug")
+DEBUG_VARIABLE = "EVALPLATFORM_DEBUG"  # as project.deployment has it, whose import would double what --help takes
 
 app = typer.Typer(
     name="evalplatform",

@@ -2,14 +2,13 @@
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import date, datetime
-from typing import Literal, Protocol
+from typing import Protocol
 
 from pydantic import AwareDatetime, Field
 
 from evalplatform.kernel.values import Value
 from evalplatform.ports.model_client import ModelReply
-
-Purpose = Literal["answer", "judge", "probe"]
+from evalplatform.ports.purposes import Purpose as Purpose
 
 
 class CallKey(Value):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from evalplatform.cli.main import DEBUG_VARIABLE
 from evalplatform.kernel.errors import InputError
 from evalplatform.project.deployment import OF_TESTS, DeploymentSettings, environment_reference, unknown_variables, variable_of
 
@@ -65,3 +66,7 @@ def test_no_module_reads_a_variable_that_the_settings_do_not_hold():
         for path in (ROOT / package).rglob("*.py"):
             named = set(re.findall(r"\bEVALPLATFORM_[A-Z0-9_]+", path.read_text(encoding="utf-8")))
             assert named <= known, path
+
+
+def test_the_variable_that_shows_where_an_error_came_from_is_one_of_the_settings() -> None:
+    assert variable_of("debug") == DEBUG_VARIABLE
