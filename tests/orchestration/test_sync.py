@@ -83,7 +83,7 @@ def test_what_is_gone_from_the_file_is_retired_and_named(synced: Synced, capsys:
 def test_a_file_that_cannot_be_used_retires_nothing(synced: Synced, capsys: pytest.CaptureFixture[str]) -> None:
     synced.sync(capsys)
     before = synced.instance.get_dynamic_partitions("kettle.cells")
-    synced.file.write_text(synced.file.read_text()[:400])
+    synced.file.write_text(synced.file.read_text() + "suites: [unfinished\n")
     assert exit_code(["sync", "--project", str(synced.folder)]) == 2
     assert "evalplatform.yaml" in capsys.readouterr().err
     assert synced.instance.get_dynamic_partitions("kettle.cells") == before
