@@ -11,8 +11,8 @@ from evalplatform.kernel.text import plural
 from evalplatform.questions.records import QuestionSet
 from evalplatform.reports import words
 from evalplatform.reports.arms_rows import RunRows
-from evalplatform.reports.arms_view import Fact, Notice
 from evalplatform.reports.run_facts import RunFacts
+from evalplatform.reports.view import Fact, Notice
 from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST
 
 OFFLINE_PROVIDER = "offline"

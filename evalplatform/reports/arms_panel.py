@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from evalplatform.comparisons.panel_spread import PanelSpread
 from evalplatform.judging.records import Judgement, PanelVerdict
 from evalplatform.reports import words
-from evalplatform.reports.arms_view import Cell, Column, Fact, Section, Table
+from evalplatform.reports.view import Cell, Column, Fact, Section, Table
 
 COLUMNS = (
     Column(label="Arm", numeric=False),

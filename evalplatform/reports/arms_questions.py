@@ -14,7 +14,8 @@ from evalplatform.reports import words
 from evalplatform.reports.arms_panel import judge_reply, panel_facts, spread_cell
 from evalplatform.reports.arms_retrieval import required_found
 from evalplatform.reports.arms_rows import Place, RunRows
-from evalplatform.reports.arms_view import AnswerView, ArmPoints, Cell, ChunkView, Column, Fact, QuestionView, Section, Table, Tone
+from evalplatform.reports.arms_view import AnswerView, ArmPoints, ChunkView, QuestionView
+from evalplatform.reports.view import Cell, Column, Fact, Section, Table, Tone
 from evalplatform.reports.visible import one_line
 
 QUESTION_CHARS = 60  # treatment-arms spec, 16

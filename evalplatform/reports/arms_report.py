@@ -11,9 +11,10 @@ from evalplatform.kernel.text import plural
 from evalplatform.questions.records import QuestionSet
 from evalplatform.reports import arms_notices, arms_panel, arms_questions, arms_retrieval, arms_sections, words
 from evalplatform.reports.arms_rows import RunRows
-from evalplatform.reports.arms_view import ArmsReport, DeltaPlotRow, Finding, ScorePlotRow, Section
+from evalplatform.reports.arms_view import ArmsReport, DeltaPlotRow, ScorePlotRow
 from evalplatform.reports.run_facts import RunFacts
 from evalplatform.reports.verdicts import verdict_section
+from evalplatform.reports.view import Finding, Section
 
 
 def build_arms_report(

@@ -6,7 +6,7 @@ from evalplatform.comparisons.records import ArmRetrieval, ArmSummary
 from evalplatform.kernel.values import Value
 from evalplatform.questions.records import Question
 from evalplatform.reports import words
-from evalplatform.reports.arms_view import Cell, Column, Section, Table
+from evalplatform.reports.view import Cell, Column, Section, Table
 from evalplatform.retrieval.measures import RetrievalMeasures
 
 RATE_DECIMALS = 3

@@ -5,7 +5,8 @@ from evalplatform.comparisons.significance import ALPHA
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.arms_rows import RunRows
-from evalplatform.reports.arms_view import Cell, Column, ResultRow, Section, Table, Tone
+from evalplatform.reports.arms_view import ResultRow
+from evalplatform.reports.view import Cell, Column, Section, Table, Tone
 from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST, PairedEffect
 
 ARM = Column(label="Arm", numeric=False)

@@ -4,67 +4,8 @@ Texts that users or models wrote stay as they are; each renderer escapes for its
 they carry numbers, since a plot needs them.
 """
 
-from typing import Literal
-
 from evalplatform.kernel.values import Value
-
-Tone = Literal["plain", "better", "worse", "muted", "caution"]
-NoticeLevel = Literal["problem", "caution", "note"]
-
-
-class Fact(Value):
-    """A label and what stands beside it."""
-
-    label: str
-    value: str
-
-
-class Notice(Value):
-    """A sentence to read before any number. `problem`: the numbers are not what they seem; `caution`: know this; `note`: by the way."""
-
-    level: NoticeLevel
-    text: str
-
-
-class Finding(Value):
-    """What was found about one arm: a sentence, and the numbers behind it."""
-
-    sentence: str
-    evidence: str
-    tone: Tone = "plain"
-
-
-class Column(Value):
-    """A table's column; `meaning` explains it in a sentence where the label is not enough."""
-
-    label: str
-    numeric: bool = True
-    meaning: str | None = None
-
-
-class Cell(Value):
-    """One table cell. `anchor` names the place on the page that tells more."""
-
-    text: str
-    tone: Tone = "plain"
-    anchor: str | None = None
-
-
-class Table(Value):
-    """A table; the first cell of each row is its header."""
-
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-
-
-class Section(Value):
-    """A titled table with sentences before it (`intro`) and after it (`notes`). `key` is its stable name, used as anchor."""
-
-    key: str
-    title: str
-    intro: str | None = None
-    table: Table
-    notes: tuple[str, ...] = ()
+from evalplatform.reports.view import Fact, Finding, Notice, Section, Tone
 
 
 class ResultRow(Value):

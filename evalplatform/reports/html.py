@@ -77,12 +77,10 @@ def long_text(text: str) -> LongText:
 
 
 def _pieces(report: ArmsReport, downloads: Sequence[Download]) -> Iterator[str]:
-    for download in downloads:
-        if not FILE_NAME.fullmatch(download.file_name):
-            raise InputError(f"{download.file_name!r} is not the plain name of a file beside the page.", field="downloads")
-    style = _style()
+    check_downloads(downloads)
+    style = page_style()
     page = (
-        _environment()
+        page_environment()
         .get_template("arms_report.html.j2")
         .generate(
             report=report,
@@ -96,8 +94,16 @@ def _pieces(report: ArmsReport, downloads: Sequence[Download]) -> Iterator[str]:
     yield from page
 
 
+def check_downloads(downloads: Sequence[Download]) -> None:
+    """Raise InputError where a download's file name is not a plain name of a file beside the page."""
+    for download in downloads:
+        if not FILE_NAME.fullmatch(download.file_name):
+            raise InputError(f"{download.file_name!r} is not the plain name of a file beside the page.", field="downloads")
+
+
 @cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """Return the environment of all pages' templates: everything is escaped, what is not given is an error."""
     environment = Environment(
         loader=PackageLoader("evalplatform.reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -109,6 +115,7 @@ def _environment() -> Environment:
 
 
 @cache
-def _style() -> str:
-    source, _, _ = PackageLoader("evalplatform.reports").get_source(_environment(), "report.css")
+def page_style() -> str:
+    """Return the style sheet of all pages."""
+    source, _, _ = PackageLoader("evalplatform.reports").get_source(page_environment(), "report.css")
     return source

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from evalplatform.reports.arms_view import ArmsReport, Column, Fact, Notice, Section, Table
+from evalplatform.reports.arms_view import ArmsReport
+from evalplatform.reports.view import Column, Fact, Finding, Notice, Section, Table
 from evalplatform.reports.visible import one_line
 
 # What may start markup inside a line, and only there, so that the file is readable as it is: `<0.0001` and `[1.2, 3.4]` need no escape.
@@ -47,9 +48,9 @@ def _arms_blocks(report: ArmsReport) -> Iterator[str]:
     yield f"# {markdown_text(report.title)}\n\n{markdown_text(report.subtitle)}\n"
     yield markdown_facts(report.headline_facts)
     if report.notices:
-        yield "\n".join(_notice(notice) for notice in report.notices) + "\n"
+        yield markdown_notices(report.notices)
     if report.findings:
-        yield "\n".join(f"- **{markdown_text(found.sentence)}**: {markdown_text(found.evidence)}" for found in report.findings) + "\n"
+        yield markdown_findings(report.findings)
     yield markdown_section(report.summary)
     for section in report.sections:
         yield markdown_section(section)
@@ -60,6 +61,17 @@ def _arms_blocks(report: ArmsReport) -> Iterator[str]:
 def markdown_facts(facts: Iterable[Fact]) -> str:
     """Return facts as a list, one a line."""
     return "".join(f"- **{markdown_text(fact.label)}**: {markdown_text(fact.value)}\n" for fact in facts)
+
+
+def markdown_notices(notices: Iterable[Notice]) -> str:
+    """Return notices as quoted lines, each with its level; empty without any."""
+    lines = [_notice(notice) for notice in notices]
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def markdown_findings(findings: Iterable[Finding]) -> str:
+    """Return findings as a list: what was found, then the numbers behind it."""
+    return "\n".join(f"- **{markdown_text(found.sentence)}**: {markdown_text(found.evidence)}" for found in findings) + "\n"
 
 
 def markdown_section(section: Section) -> str:

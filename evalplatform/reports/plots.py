@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from evalplatform.kernel.values import Value
 from evalplatform.reports.arms_view import DeltaPlotRow, ScorePlotRow
 from evalplatform.reports.svg import circle, drawing, fitting, line, rectangle, text
+from evalplatform.reports.view import Plot
 from evalplatform.reports.visible import one_line
 
 INK, MUTED, GRID, ACCENT, BETTER, WORSE, PAPER = "#1d2127", "#5b636e", "#dfe3e8", "#2f5fc4", "#0f766e", "#c2410c", "#fffffe"
@@ -26,14 +26,6 @@ NAME_SIZE_PX, LABEL_PX, POINT_RADIUS_PX = 12.5, 145, 4.2
 MARGIN_PX, TOP_PX, SCALE_PX = 20, 2, 20
 DOTS_LIMIT = 300  # above, a histogram: single questions could not be told apart
 BIN_WIDTHS = (0.5, 1.0, 2.0, 2.5, 5.0, 10.0)
-
-
-class Plot(Value):
-    """A plot in two widths, with its text alternative."""
-
-    wide_svg: str
-    narrow_svg: str
-    alt: str
 
 
 def score_plot(rows: Sequence[ScorePlotRow]) -> Plot | None:

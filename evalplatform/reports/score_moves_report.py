@@ -6,8 +6,8 @@ from evalplatform.comparisons.score_move_summary import ArmMoves, DeltaMove, Mea
 from evalplatform.comparisons.score_moves import Bridge, ScoreMove
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
-from evalplatform.reports.arms_view import Cell, Column, Fact, Section, Table
 from evalplatform.reports.markdown import markdown_facts, markdown_section, markdown_text
+from evalplatform.reports.view import Cell, Column, Fact, Section, Table
 
 LARGEST_SHOWN = 20
 RELATIONS = {

@@ -3,8 +3,8 @@
 from evalplatform.comparisons.verdicts import ArmPasses, ArmVerdicts, PassDelta
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
-from evalplatform.reports.arms_view import Cell, Column, Fact, Section, Table
 from evalplatform.reports.markdown import markdown_facts, markdown_section, markdown_text
+from evalplatform.reports.view import Cell, Column, Fact, Section, Table
 from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST
 
 COLUMNS = (

@@ -11,7 +11,8 @@ from evalplatform.judging.records import PanelVote
 from evalplatform.kernel.errors import InputError
 from evalplatform.reports.arms_questions import DRILL_DOWN_LIMIT, TABLE_QUESTIONS_LIMIT
 from evalplatform.reports.arms_retrieval import retrieval_sentences
-from evalplatform.reports.arms_view import ArmsReport, Section, summary_table
+from evalplatform.reports.arms_view import ArmsReport, summary_table
+from evalplatform.reports.view import Section
 from tests.support.arms_fixture import ArmsRun, arms_run
 
 

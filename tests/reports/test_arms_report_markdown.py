@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from evalplatform.reports.arms_view import Cell, Column, Table
 from evalplatform.reports.markdown import arms_markdown, markdown_table, markdown_text
+from evalplatform.reports.view import Cell, Column, Table
 from evalplatform.reports.visible import one_line
 from tests.support.arms_fixture import arms_run
 from tests.support.snapshots import assert_snapshot
