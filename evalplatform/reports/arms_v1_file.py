@@ -127,7 +127,7 @@ def read_arms_v1(path: str | Path) -> ArmsV1:
             and rule.
     """
     path = Path(path)
-    head = checked(WireFile, _loaded(path), file=path)
+    head = checked(WireFile, loaded_json(path), file=path)
     questions: list[ArmsV1Question] = []
     answers: list[ArmAnswer] = []
     timings: list[CallTiming] = []
@@ -285,7 +285,8 @@ def _stated_correction(summary: Mapping[str, Any]) -> Correction:
     return "holm"
 
 
-def _loaded(path: Path) -> object:
+def loaded_json(path: Path) -> object:
+    """Return the JSON of a file. Raises InputError where it cannot be read or is no JSON (NaN and infinities are not)."""
     try:
         return from_json(path.read_bytes(), allow_inf_nan=False)  # orjson parses through a tree of its own, twice the size of the file
     except OSError as error:

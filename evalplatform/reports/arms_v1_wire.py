@@ -180,6 +180,39 @@ class WireFile(_Wire):
         return self
 
 
+class WireHead(_Wire):
+    """The top level of a file as a comparison reads it: the stamps, and the two long lists as they are, unchecked."""
+
+    schema_version: Literal["arms.v1"] = "arms.v1"
+    library_name: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    base_url: str | None = None
+    harness: str | None = None
+    plugin_set: str = "none"
+    plugin_set_id: str | None = None
+    arms: Annotated[tuple[StrictStr, ...], Field(min_length=1)]
+    baseline_arm: str = "baseline"
+    total_questions: Count | None = None
+    run_config: OpenObject = Field(default_factory=dict)
+    grounded_from_topics: bool | None = None
+    answers: list[Any]
+    evaluations: list[Any] | None = None
+    cost_summary: OpenObject = Field(default_factory=dict)
+    judge_context: str | None = None
+    judge_model: str | None = None
+    judge_provider: str | None = None
+    judge_temperature: Number | None = None
+    judge_prompt_sha256: str | None = None
+    judge_metrics: OpenObject = Field(default_factory=dict)
+    question_set_hash: str | None = None
+    input_digests: dict[str, str] = Field(default_factory=dict)
+    top_k: Count | None = None
+    rerank_threshold: Number | None = None
+    reranker: str | None = None
+    truncated: str | None = None
+
+
 def checked(model: type[M], value: object, *, file: object, where: str = "") -> M:
     """Return the value as `model`.
 

@@ -1,0 +1,1 @@
+"""Plugin sets: runtime modifiers of every arm in a cell."""

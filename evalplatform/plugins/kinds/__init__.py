@@ -1,0 +1,1 @@
+"""The kinds of plugins, one file each."""
