@@ -75,3 +75,11 @@ Refusal = Annotated[
     FactorDiffers | SamePluginSet | OnlyOneJudged | JudgeNotStamped | MixedMaterial | QuestionsDiffer | NoCommonQuestion,
     Field(discriminator="reason"),
 ]
+
+
+class Refused(Value):
+    """A comparison that was not made, and every reason why."""
+
+    comparison: str
+    runs: tuple[str, ...]
+    refusals: tuple[Refusal, ...] = Field(min_length=1)
