@@ -15,6 +15,7 @@ from evalplatform.judging.records import JudgeTask
 from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.seeds import seed_for_draw
 from evalplatform.kernel.usage import known_sum
+from evalplatform.ports.model_client import Sampling
 from evalplatform.questions.records import Question, QuestionSet
 from evalplatform.reports.arms_v1_blocks import cost_summary_block, retrieval_summary_block, summary_block
 from evalplatform.reports.arms_v1_rows import Records, arm_record, score_record
@@ -93,6 +94,17 @@ def arms_v1_payload(
     return payload
 
 
+def run_config_block(sampling: Sampling, *, grounded_from_topics: bool, draw: int = 0) -> JsonObject:
+    """Return `run_config`: how a draw's answers were sampled, and the limits of a tool loop."""
+    return {
+        "max_tokens": sampling.max_tokens,
+        "max_iterations": None,  # no arm of this platform runs a tool loop yet
+        "grounded_from_topics": grounded_from_topics,
+        "temperature": sampling.temperature,
+        "seed": seed_for_draw(sampling.seed, draw),
+    }
+
+
 def _rows_of_draw(rows: Sequence[Row], draw: int) -> dict[Place, Row]:
     by_place: dict[Place, Row] = {}
     for row in rows:
@@ -122,13 +134,7 @@ def _header(facts: RunFacts, questions: QuestionSet, draw: int) -> JsonObject:
         "arms": list(facts.arms),
         "baseline_arm": facts.baseline_arm,
         "total_questions": len(questions.questions),
-        "run_config": {
-            "max_tokens": facts.sampling.max_tokens,
-            "max_iterations": None,  # no arm of this platform runs a tool loop yet
-            "grounded_from_topics": from_topics,
-            "temperature": facts.sampling.temperature,
-            "seed": seed_for_draw(facts.sampling.seed, draw),
-        },
+        "run_config": run_config_block(facts.sampling, grounded_from_topics=from_topics, draw=draw),
         "grounded_from_topics": from_topics,
         "grounded_questions": grounded,
     }
@@ -205,10 +211,8 @@ def _judge_stamps(judge: JudgeFacts, answers: Mapping[Place, ArmAnswer], judged:
     kept = [row.judgement for place, row in judged.items() if place in answers and answers[place].answer is not None]
     sources = Counter(judgement.material_source for judgement in kept)
     stamps: JsonObject = {"judge_context_sources": dict(sorted(sources.items()))}
-    if not sources["snippet_fallback"]:
-        stamps["judge_context"] = STORED_MATERIAL
-    elif sources["stored"]:
-        stamps["judge_context"] = MIXED_MATERIAL
+    if (stamp := judge_context_stamp(stored=sources["stored"], snippets=sources["snippet_fallback"])) is not None:
+        stamps["judge_context"] = stamp
     stamps["judge_model"] = judge.model_stamp
     stamps["judge_provider"] = judge.provider
     stamps["judge_temperature"] = judge.sampling.temperature
@@ -227,9 +231,17 @@ def _judge_stamps(judge: JudgeFacts, answers: Mapping[Place, ArmAnswer], judged:
     return stamps
 
 
+def judge_context_stamp(*, stored: int, snippets: int) -> str | None:
+    """Return the stamp of what judges were shown, by how many scores saw stored material and how many saw snippets; None where all did."""
+    if not snippets:
+        return STORED_MATERIAL
+    return MIXED_MATERIAL if stored else None
+
+
 def _platform_facts(facts: RunFacts, draw: int) -> JsonObject:
     """Return what this platform writes beyond the format, so that a comparison can tell whether two files measured the same thing."""
     return {
+        "base_url": facts.base_url,
         "question_set_hash": facts.question_set_digest,
         "arm_specs": dict(facts.arm_specs),
         "document_sources": [{"arm": source.arm, "name": source.name, "digest": source.digest} for source in facts.document_sources],

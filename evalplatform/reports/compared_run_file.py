@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun, CostFigures, RunIdentity
-from evalplatform.kernel.digests import json_digest, text_digest
+from evalplatform.comparisons.run_factors import (
+    arm_content_digests,
+    config_without_seed,
+    profile_digests,
+    question_texts_digest,
+    retrieval_settings,
+)
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.reports.arms_v1_file import loaded_json
 from evalplatform.reports.arms_v1_wire import EMPTY_PLUGIN_SET_ID, WireHead, checked
-
-TREATMENT_INPUT = "treatment:"
 
 
 def read_compared_run(path: str | Path, *, name: str | None = None) -> ComparedRun:
@@ -53,15 +57,15 @@ def compared_run_of(data: object, *, path: Path, name: str) -> ComparedRun:
             plugin_set_id=head.plugin_set_id or (EMPTY_PLUGIN_SET_ID if head.plugin_set == "none" else None),
             arms=head.arms,
             baseline_arm=head.baseline_arm,
-            arm_content_digests=_content_digests(head.arms, head.input_digests),
+            arm_content_digests=arm_content_digests(head.arms, head.input_digests),
             total_questions=len(questions) if head.total_questions is None else head.total_questions,
             question_ids=tuple(question for question, _ in questions),
-            question_texts_digest=json_digest([text_digest(text) for _, text in questions]),
+            question_texts_digest=question_texts_digest(text for _, text in questions),
             question_set_digest=head.question_set_hash,
             evaluation_ids=None if evaluations is None else tuple(evaluations),
-            run_config={key: value for key, value in head.run_config.items() if key != "seed"} if head.run_config else None,
+            run_config=config_without_seed(head.run_config),
             seed=seed if isinstance(seed := head.run_config.get("seed"), int) else None,
-            retrieval=_retrieval(head),
+            retrieval=retrieval_settings(top_k=head.top_k, rerank_threshold=head.rerank_threshold, reranker=head.reranker),
             answer_prompt_digest=head.input_digests.get("answer_prompt"),
             judge_model=head.judge_model or None,
             judge_provider=head.judge_provider or None,
@@ -95,7 +99,7 @@ class _ArmRows:
             self.failed += 1
         if record.get("used_system_prompt") is True:
             self.with_system_prompt += 1
-        self.profile_digests.update(_profile_digests(record.get("metadata") or {}))
+        self.profile_digests.update(profile_digests(record.get("metadata") or {}))
         if isinstance(answer, str):
             raw = record.get("raw_answer")
             self.final_chars[question] = _chars(metrics.get("final_answer_chars"), answer)
@@ -175,26 +179,6 @@ def _reason(score: object) -> str:
 
 def _chars(stated: object, text: str) -> float:
     return float(stated) if isinstance(stated, int | float) and not isinstance(stated, bool) else float(len(text))
-
-
-def _profile_digests(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the profile digests of an answer: at the top of its metadata, and one level down in a combined arm's treatments."""
-    for one in (metadata, *(metadata.get("treatments") or ())):
-        if isinstance(one, dict) and isinstance(digest := one.get("profile_prompt_sha256"), str):
-            yield digest
-
-
-def _content_digests(arms: tuple[str, ...], inputs: Mapping[str, str]) -> dict[str, str] | None:
-    """Return one digest an arm of what it can inject, or None in a file that does not say."""
-    if not inputs:
-        return None
-    by_arm = {arm: {name: digest for name, digest in inputs.items() if name.startswith(f"{TREATMENT_INPUT}{arm}/")} for arm in arms}
-    return {arm: json_digest(digests) for arm, digests in by_arm.items()}
-
-
-def _retrieval(head: WireHead) -> dict[str, Any] | None:
-    settings = {"top_k": head.top_k, "rerank_threshold": head.rerank_threshold, "reranker": head.reranker}
-    return settings if any(value is not None for value in settings.values()) else None
 
 
 def _cost(block: object, path: Path, arm: str) -> CostFigures:

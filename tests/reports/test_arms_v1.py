@@ -77,7 +77,7 @@ def test_keys_stand_in_the_order_of_the_format_and_ours_follow() -> None:
     keys = list(payload_of())
     assert keys[: len(TOP_LEVEL_KEYS)] == TOP_LEVEL_KEYS
     assert keys[len(TOP_LEVEL_KEYS) :] == [
-        "question_set_hash", "arm_specs", "document_sources", "input_digests", "top_k", "rerank_threshold", "reranker",
+        "base_url", "question_set_hash", "arm_specs", "document_sources", "input_digests", "top_k", "rerank_threshold", "reranker",
         "price_table_version", "truncated", "cell_key", "judge_key", "draw", "draws",
     ]  # fmt: skip
 
