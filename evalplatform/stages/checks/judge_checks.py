@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from evalplatform.kernel.model_names import same_model
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.policy import SuiteChecks
 from evalplatform.reports import words
 from evalplatform.stages import judged_scores
 from evalplatform.stages.checks.check import EXAMPLES_SHOWN, Check, Finding, not_told
-from evalplatform.stages.checks.model_names import same_model
 
 # What a docs arm serves is looked at by `corpus`, and an edit shows there; asking it again could mean calling a service.
 DOCUMENT_INPUTS = frozenset({"documents", "retrieval"})

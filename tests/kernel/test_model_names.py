@@ -2,7 +2,7 @@
 
 import pytest
 
-from evalplatform.stages.checks.model_names import base_model_name, same_model
+from evalplatform.kernel.model_names import base_model_name, same_model
 
 
 @pytest.mark.parametrize(
