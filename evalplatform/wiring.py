@@ -71,6 +71,7 @@ class OpenedProject:
     waits_at_start: bool = False
     _store_is_checked: bool = False
     _breakers: dict[str, CircuitBreaker] = field(default_factory=dict)
+    _budgets: dict[tuple[str, float], Budget] = field(default_factory=dict)
     _endpoints: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, tuple[Endpoint, int]]]" = field(default_factory=WeakKeyDictionary)
 
     @cached_property
@@ -165,14 +166,13 @@ class OpenedProject:
         settings = self.project.endpoint(endpoint_id)
         await asyncio.to_thread(self._check_store_once)
         async with self._shared_endpoint(endpoint_id, settings) as endpoint:
-            budget = None if cap_usd is None else Budget(cap_usd, run_id=run_id, ledger=self.ledger, prices=endpoint.prices)
             yield CallDesk(
                 endpoint=endpoint,
                 ledger=self.ledger,
                 clock=self.clock,
                 project=self.project.settings.project,
                 run_id=run_id,
-                budget=budget,
+                budget=None if cap_usd is None else self._budget(run_id, cap_usd),
                 retry=settings.retry,
             )
 
@@ -214,6 +214,12 @@ class OpenedProject:
         if not self._store_is_checked:
             check_store(self.store)
             self._store_is_checked = True
+
+    def _budget(self, run_id: str, cap_usd: float) -> Budget:
+        """Return the budget of a run, one for all its desks."""
+        if (run_id, cap_usd) not in self._budgets:
+            self._budgets[run_id, cap_usd] = Budget(cap_usd, run_id=run_id, ledger=self.ledger)
+        return self._budgets[run_id, cap_usd]
 
     @asynccontextmanager
     async def _shared_endpoint(self, endpoint_id: str, settings: EndpointSettings) -> AsyncIterator[Endpoint]:

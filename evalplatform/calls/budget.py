@@ -21,25 +21,25 @@ def estimated_usage(request: ModelRequest) -> Usage:
 class Budget:
     """A cap on what one run pays, checked against the ledger, so that it holds across the processes of a run.
 
+    All desks of a process that ask for one run share one budget: what each of them has in flight counts for the others.
     Calls in flight are reserved at their estimate, scaled up by the worst ratio of real to estimated cost seen so far (languages and
     providers differ in characters a token). A request without a known price is not asked under a cap: its cost could not be counted.
     """
 
-    def __init__(self, cap_usd: float, *, run_id: str, ledger: Ledger, prices: PriceTable) -> None:
+    def __init__(self, cap_usd: float, *, run_id: str, ledger: Ledger) -> None:
         self._cap_usd = cap_usd
         self._run_id = run_id
         self._ledger = ledger
-        self._prices = prices
         self._reserved_usd = 0.0
         self._worst_ratio = 1.0
 
-    async def reserve(self, request: ModelRequest) -> float:
+    async def reserve(self, request: ModelRequest, *, prices: PriceTable) -> float:
         """Reserve the estimated cost of a call and return it; `release` takes it back once the call is in the ledger.
 
         Raises:
             BudgetExhaustedError: the estimate does not fit, or the price is unknown.
         """
-        estimate_usd = self._prices.cost_usd(request.provider, request.model, estimated_usage(request))
+        estimate_usd = prices.cost_usd(request.provider, request.model, estimated_usage(request))
         if estimate_usd is None:
             raise BudgetExhaustedError(
                 f"{request.provider}:{request.model} has no known price, so a cap of ${self._cap_usd:g} cannot be kept. "

@@ -21,19 +21,21 @@ SHARED_SCOPE = "shared"
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One endpoint's connection with what is shared by all who use it: limiter, breaker, prices."""
+    """One endpoint's connection with what is shared by all who use it: limiter, breaker, prices, and the calls in flight."""
 
     client: ModelClient
     limiter: EndpointLimiter
     breaker: CircuitBreaker
     prices: PriceTable
+    in_flight: dict[CallKey, "asyncio.Future[LedgerRow]"] = field(default_factory=dict)
 
 
 @dataclass
 class CallDesk:
     """Asks one endpoint for one run: ledger first, then limits, retries, and the ledger again before the reply is used.
 
-    Identical requests in flight are asked once. `tally` counts what happened. `budget` is None where no cap is set.
+    Identical requests in flight are asked once, also by two desks of one endpoint. `tally` counts what happened. `budget` is
+    None where no cap is set.
     """
 
     endpoint: Endpoint
@@ -45,19 +47,18 @@ class CallDesk:
     budget: Budget | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     tally: CallTally = field(default_factory=CallTally)
-    _in_flight: dict[CallKey, "asyncio.Future[LedgerRow]"] = field(default_factory=dict)
     _ledger_failure: StorageError | None = None
 
     async def ask(self, request: ModelRequest, *, purpose: Purpose, draw: int = 0, attempt: int = 0) -> CallOutcome:
         """Return the finished call; see `calls.ask.Asker`."""
         self.tally.asked[purpose] += 1
         key = CallKey(scope=self.scope, request_digest=request_digest(request), draw=draw, attempt=attempt)
-        if (waiting := self._in_flight.get(key)) is not None:
+        if (waiting := self.endpoint.in_flight.get(key)) is not None:
             row = await asyncio.shield(waiting)
             self.tally.shared += 1
             return CallOutcome(row=row, replayed=False, shared=True)
         finished: asyncio.Future[LedgerRow] = asyncio.get_running_loop().create_future()
-        self._in_flight[key] = finished
+        self.endpoint.in_flight[key] = finished
         try:
             outcome = await self._find_or_ask(request, key, purpose)
         except BaseException as error:
@@ -68,14 +69,14 @@ class CallDesk:
             finished.set_result(outcome.row)
             return outcome
         finally:
-            del self._in_flight[key]
+            del self.endpoint.in_flight[key]
 
     async def _find_or_ask(self, request: ModelRequest, key: CallKey, purpose: Purpose) -> CallOutcome:
         known = await self.ledger.find(key)
         if known is not None:
             return self._replayed(known)
-        self.endpoint.breaker.check()
-        reserved_usd = await self.budget.reserve(request) if self.budget is not None else 0.0
+        self.endpoint.breaker.check(request.model)
+        reserved_usd = await self.budget.reserve(request, prices=self.endpoint.prices) if self.budget is not None else 0.0
         cost_usd = None
         try:
             row = await self._recorded_after_retries(request, key, purpose)
@@ -100,26 +101,26 @@ class CallDesk:
         while True:
             try:
                 async with self.endpoint.limiter.slot():
-                    self._check_may_start()
+                    self._check_may_start(sent.model)
                     reply = await self.endpoint.client.complete(sent)
-                    self.endpoint.breaker.succeeded()
+                    self.endpoint.breaker.succeeded(sent.model)
                     return await self._recorded(self._row(request, key, purpose, reply))
             except RetryableCallError as error:
                 tries += 1
                 if tries >= self.retry.attempts:
-                    self._failed(error)
+                    self._failed(error, sent.model)
                     raise
                 wait_seconds = self._wait_seconds(error, tries=tries, request_digest=key.request_digest)
                 if error.retry_after_seconds is not None:
                     self.endpoint.limiter.pause(wait_seconds)
                 await self.clock.sleep(wait_seconds)
             except CallError as error:
-                self._failed(error)
+                self._failed(error, sent.model)
                 raise
 
-    def _check_may_start(self) -> None:
+    def _check_may_start(self, model: str) -> None:
         """Raise where no further call may start: while this one waited, the breaker may have opened or the ledger gone away."""
-        self.endpoint.breaker.check()
+        self.endpoint.breaker.check(model)
         if self._ledger_failure is not None:
             raise self._ledger_failure
 
@@ -137,9 +138,9 @@ class CallDesk:
             self.endpoint.breaker.deferred(deferred)
             raise
 
-    def _failed(self, error: CallError) -> None:
+    def _failed(self, error: CallError, model: str) -> None:
         self.tally.failed += 1
-        self.endpoint.breaker.failed(error)
+        self.endpoint.breaker.failed(error, model=model)
 
     def _row(self, request: ModelRequest, key: CallKey, purpose: Purpose, reply: ModelReply) -> LedgerRow:
         cost_usd = self.endpoint.prices.cost_usd(request.provider, request.model, reply.usage)

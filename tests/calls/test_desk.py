@@ -1,6 +1,7 @@
 """Asking: nothing twice, failures typed, limits kept."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -76,7 +77,7 @@ def desk(
         clock=clock,
         project="p",
         run_id=run_id,
-        budget=None if cap_usd is None else Budget(cap_usd, run_id=run_id, ledger=ledger, prices=prices),
+        budget=None if cap_usd is None else Budget(cap_usd, run_id=run_id, ledger=ledger),
     )
 
 
@@ -104,6 +105,30 @@ def test_identical_calls_in_flight_are_asked_once_and_counted_as_shared():
         assert len(client.requests) == 1
         assert [outcome.shared for outcome in outcomes] == [False, True, True, True, True]
         assert (asking.tally.paid, asking.tally.shared) == (1, 4)
+
+    asyncio.run(scenario())
+
+
+def beside(first: CallDesk) -> CallDesk:
+    """A second desk of the same run at the same endpoint, as the next cell has."""
+    return CallDesk(
+        endpoint=first.endpoint, ledger=first.ledger, clock=first.clock, project="p", run_id=first.run_id, budget=first.budget
+    )
+
+
+def test_two_desks_of_one_endpoint_that_ask_the_same_at_once_pay_once():
+    async def scenario() -> None:
+        client = Client()
+        client.gate = asyncio.Event()
+        first = desk(client)
+        second = beside(first)
+        calls = [asyncio.create_task(asking.ask(request(), purpose="answer")) for asking in (first, second)]
+        await asyncio.sleep(0.01)
+        client.gate.set()
+        outcomes = await asyncio.gather(*calls)
+        assert len(client.requests) == 1
+        assert [outcome.shared for outcome in outcomes] == [False, True]
+        assert [(asking.tally.paid, asking.tally.shared) for asking in (first, second)] == [(1, 0), (0, 1)]
 
     asyncio.run(scenario())
 
@@ -181,6 +206,40 @@ def test_identical_fatal_failures_stop_the_run_before_more_is_spent():
     assert asyncio.run(scenario()) == 3
 
 
+def test_a_model_that_does_not_exist_stops_no_other_model_of_its_endpoint():
+    unknown = FatalCallError("not_found", "No such model.", status=404)
+
+    async def scenario() -> tuple[int, int]:
+        client = Client()
+        asking = desk(client)
+        stopped = 0
+        for number in range(6):
+            client.failures.append(unknown)
+            try:
+                await asking.ask(request(str(number)).with_changes(model="missing"), purpose="answer")
+            except CircuitOpenError:
+                stopped += 1
+                client.failures.clear()
+            except FatalCallError:
+                pass
+            await asking.ask(request(str(number)), purpose="answer")
+        return stopped, asking.tally.paid
+
+    assert asyncio.run(scenario()) == (3, 6)
+
+
+def test_a_wrong_key_stops_every_model_of_its_endpoint():
+    async def scenario() -> int:
+        client = Client(*[FatalCallError("auth", "Wrong key.", status=401) for _ in range(10)])
+        asking = desk(client)
+        for number in range(10):
+            with pytest.raises((FatalCallError, CircuitOpenError)):
+                await asking.ask(request("hello").with_changes(model=f"model-{number}"), purpose="answer")
+        return len(client.requests)
+
+    assert asyncio.run(scenario()) == 3
+
+
 def test_one_bad_question_does_not_stop_a_run():
     async def scenario() -> None:
         client = Client(FatalCallError("bad_request", "Too long.", status=400))
@@ -228,9 +287,20 @@ def test_concurrent_calls_together_stay_under_the_cap():
     assert 0.5 < (asking.tally.paid_usd or 0) <= 1.0
 
 
+def test_calls_of_two_desks_of_a_run_together_stay_under_the_cap():
+    async def scenario() -> float:
+        asking = desk(Client(usage=Usage(prompt_tokens=1, completion_tokens=5)), cap_usd=1.0)
+        desks = (asking, beside(asking))
+        calls = [desks[number % 2].ask(request(str(number), max_tokens=5), purpose="answer") for number in range(100)]
+        await asyncio.gather(*calls, return_exceptions=True)
+        return sum(one.tally.paid_usd or 0 for one in desks)
+
+    assert 0.5 < asyncio.run(scenario()) <= 1.0
+
+
 def test_a_call_without_a_known_price_is_not_asked_under_a_cap():
     asking = desk(Client(), cap_usd=1.0)
-    asking.budget = Budget(1.0, run_id="run-1", ledger=asking.ledger, prices=UnitPrices(usd_per_token=None))
+    asking.endpoint = replace(asking.endpoint, prices=UnitPrices(usd_per_token=None))
     with pytest.raises(BudgetExhaustedError, match="no known price"):
         asyncio.run(asking.ask(request(), purpose="answer"))
 

@@ -57,7 +57,7 @@ def desk_for(
         clock=clock,
         project="p",
         run_id="run-1",
-        budget=None if cap_usd is None else Budget(cap_usd, run_id="run-1", ledger=ledger, prices=prices),
+        budget=None if cap_usd is None else Budget(cap_usd, run_id="run-1", ledger=ledger),
     )
 
 
