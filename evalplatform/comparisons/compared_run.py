@@ -90,7 +90,7 @@ class ComparedArm:
         points: 0 to 100 by question; a question without points is absent.
         unscored_reasons: why questions are absent, counted.
         answers: questions that the arm has a row for; `failed` of them failed.
-        with_system_prompt: answers that were sent a system prompt.
+        with_system_prompt: answers that did not fail and were sent a system prompt.
         profile_prompt_digests: the digests of the profiles that its answers carry, those inside combined arms too.
         raw_answer_chars: by question, how long the model's answer was; `final_answer_chars` what the user would see.
         cost: as the run states it.

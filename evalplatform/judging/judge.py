@@ -69,6 +69,12 @@ def judge_model_stamp(model: str, roles: Sequence[str]) -> str:
     return f"panel[{'+'.join(roles)}]:{model}" if roles else model
 
 
+def model_of_stamp(stamp: str) -> str:
+    """Return the model that a `judge_model_stamp` names, without the roles that voted."""
+    _, panel, model = stamp.partition("]:")
+    return model if panel and stamp.startswith("panel[") else stamp
+
+
 def refuse_roles(settings: JudgeSettings) -> None:
     """Raise InputError where a judge of one voice was given roles."""
     if settings.roles is not None:

@@ -97,7 +97,7 @@ class _ArmRows:
         answer, metrics = record.get("answer"), record.get("metrics") or {}
         if record.get("error") is not None:
             self.failed += 1
-        if record.get("used_system_prompt") is True:
+        elif record.get("used_system_prompt") is True:
             self.with_system_prompt += 1
         self.profile_digests.update(profile_digests(record.get("metadata") or {}))
         if isinstance(answer, str):
