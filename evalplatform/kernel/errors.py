@@ -6,6 +6,7 @@
     │   ├── ProjectFileError           evalplatform.yaml
     │   ├── QuestionSetError           a question set
     │   ├── ArmSpecError               an arm spec or a list of arms
+    │   ├── PluginError                a plugin or a list of plugins
     │   ├── TreatmentFileError         a skill, a profile, a documents folder
     │   ├── LabelFileError             a file of human labels
     │   └── MissingSecretError         a key that the environment does not hold
@@ -16,6 +17,7 @@
     ├── RetrievalError                 a document source that could not answer
     ├── EntitlementError               something that the deployment does not grant the tenant
     ├── CheckFailedError               a check that blocks failed; what was made before it is kept
+    ├── NoGradedRunsError              pass rates were to be compared, and a side has no graded run
     ├── RunStoppedError                the run ends here; what is finished is kept, a rerun goes on
     │   ├── BudgetExhaustedError       the spend cap
     │   ├── CircuitOpenError           the same failure again and again
@@ -103,6 +105,10 @@ class ArmSpecError(InputError):
     """An arm spec, or a list of arms, cannot be used as it stands."""
 
 
+class PluginError(InputError):
+    """A plugin, a list of plugins, or the harness that is to run them cannot be used as it stands."""
+
+
 class TreatmentFileError(InputError):
     """A skill, a profile or a documents folder cannot be used as it stands."""
 
@@ -163,6 +169,10 @@ class EntitlementError(EvalplatformError):
 
 class CheckFailedError(EvalplatformError):
     """A check that the project file makes blocking failed: nothing after it is made for its partition."""
+
+
+class NoGradedRunsError(EvalplatformError):
+    """A pass rate of no graded run: there is none, and it is neither 0 nor 1."""
 
 
 class RunStoppedError(EvalplatformError):
