@@ -56,6 +56,16 @@ class ScoreCost(NamedTuple):
     cost_usd: float | None
 
 
+class ScoreProvenance(NamedTuple):
+    """What a judged score was given beside the answer (`stored` material or a `snippet_fallback`), and how many calls it took."""
+
+    question_id: str
+    arm: str
+    draw: int
+    material_source: str
+    calls: int
+
+
 class JudgedScore(Value):
     """A judgement, and which question, arm and draw it belongs to."""
 

@@ -1,7 +1,7 @@
 """Stage `arm_answers` [cell]: ask every arm every question, keep answers, timings and texts."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 from evalplatform.answering.prompts import ANSWER_PROMPT_DIGEST
 from evalplatform.answering.records import ArmAnswer, CallTiming
@@ -20,7 +20,7 @@ from evalplatform.stages.context import WARNINGS_INPUT, StageKey, StageResult, S
 from evalplatform.stages.corpus import OpenTreatments, corpus_inputs, open_treatments
 from evalplatform.stages.facts import AnswerFacts, RetrievalFacts, as_facts
 from evalplatform.stages.partition_lock import partition_held
-from evalplatform.stages.tables import ANSWERS, TIMINGS, read_texts, texts_table
+from evalplatform.stages.tables import ANSWERS, TIMINGS, AnswerShape, read_answer_shapes, read_texts, texts_table
 
 ASSET = "arm_answers"
 CODE_VERSION = "3"
@@ -92,6 +92,11 @@ def stored_draws(manifest: ArtifactManifest) -> int:
 def stored_answers(context: SuiteContext, manifest: ArtifactManifest) -> list[ArmAnswer]:
     """Return the answers of a stored version, in the order question, arm, draw."""
     return list(ANSWERS.read(context.catalog.read(manifest, ANSWERS_FILE)))
+
+
+def stored_shapes(context: SuiteContext, manifest: ArtifactManifest) -> Iterator[AnswerShape]:
+    """Iterate over the answers of a stored version as comparisons across runs need them; what else they hold is not read."""
+    return read_answer_shapes(context.catalog.read(manifest, ANSWERS_FILE))
 
 
 def stored_timings(context: SuiteContext, manifest: ArtifactManifest) -> list[CallTiming]:

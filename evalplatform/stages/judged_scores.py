@@ -10,7 +10,7 @@ from evalplatform.calls.desk import CallDesk
 from evalplatform.calls.failures import failures_of
 from evalplatform.calls.progress import ProgressMeter
 from evalplatform.comparisons.panel_spread import lost_votes
-from evalplatform.comparisons.records import JudgedScore, ScoreCost, ScorePoints
+from evalplatform.comparisons.records import JudgedScore, ScoreCost, ScorePoints, ScoreProvenance
 from evalplatform.judging.judge import judge_kinds
 from evalplatform.judging.probe import probe_pinned_judge
 from evalplatform.judging.records import JudgeTask
@@ -23,7 +23,7 @@ from evalplatform.stages import arm_answers, question_set
 from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result, versions_of
 from evalplatform.stages.facts import PanelFacts, ScoreFacts, as_facts
 from evalplatform.stages.partition_lock import partition_held
-from evalplatform.stages.tables import SCORES, read_score_costs, read_score_points
+from evalplatform.stages.tables import SCORES, read_score_costs, read_score_points, read_score_provenance
 
 ASSET = "judged_scores"
 CODE_VERSION = "1"
@@ -103,6 +103,11 @@ def stored_points(context: SuiteContext, manifest: ArtifactManifest) -> Iterator
 def stored_costs(context: SuiteContext, manifest: ArtifactManifest) -> Iterator[ScoreCost]:
     """Iterate over the calls of a stored version's scores and what they cost; what else its scores hold is not read."""
     return read_score_costs(context.catalog.read(manifest, SCORES_FILE))
+
+
+def stored_provenance(context: SuiteContext, manifest: ArtifactManifest) -> Iterator[ScoreProvenance]:
+    """Iterate over what each score of a stored version was given beside the answer; what else its scores hold is not read."""
+    return read_score_provenance(context.catalog.read(manifest, SCORES_FILE))
 
 
 def stored_tasks(context: SuiteContext, answers_manifest: ArtifactManifest, answers: Sequence[ArmAnswer]) -> list[JudgeTask]:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import orjson
+from pydantic import JsonValue
 
 from evalplatform.answering.records import ArmAnswer, CallTiming
 from evalplatform.artifacts.parquet import parquet_bytes, parquet_rows
-from evalplatform.comparisons.records import JudgedScore, ScoreCost, ScorePoints
+from evalplatform.comparisons.records import JudgedScore, ScoreCost, ScorePoints, ScoreProvenance
 from evalplatform.kernel.compact import Compactor
 from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import DigestMismatchError
@@ -28,6 +29,19 @@ class Text(Value):
 
     digest: str
     text: str
+
+
+class AnswerShape(NamedTuple):
+    """The part of an answer that comparisons across runs need. A hundred thousand are read in a fraction of the time of whole answers."""
+
+    question_id: str
+    arm: str
+    draw: int
+    state: str
+    answer: str | None
+    raw_answer: str | None
+    used_system_prompt: bool
+    metadata: dict[str, JsonValue]
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,21 @@ def read_score_costs(data: bytes) -> Iterator[ScoreCost]:
     for rows in parquet_rows(data, columns=ScoreCost._fields):
         for row in rows:
             yield ScoreCost(**row)
+
+
+def read_score_provenance(data: bytes) -> Iterator[ScoreProvenance]:
+    """Iterate over what the scores of a table were given and took, its other columns unread."""
+    for rows in parquet_rows(data, columns=ScoreProvenance._fields):
+        for row in rows:
+            yield ScoreProvenance(**row)
+
+
+def read_answer_shapes(data: bytes) -> Iterator[AnswerShape]:
+    """Iterate over the parts of a table of answers that comparisons across runs need, its other columns unread."""
+    for rows in parquet_rows(data, columns=AnswerShape._fields):
+        for row in rows:
+            texts = {name: _text_in(row[name]) for name in ("answer", "raw_answer")}
+            yield AnswerShape(**{**row, **texts, "metadata": _json_in(row["metadata"])})
 
 
 def texts_table(texts: Mapping[str, str]) -> bytes:
