@@ -13,7 +13,7 @@ import orjson
 from evalplatform.comparisons.compared_run import ComparedRun, RunIdentity
 from evalplatform.comparisons.refusals import FactorDiffers, RunSays
 
-ComparisonKind = Literal["plugin_delta", "model_comparison", "pooled_replicates", "cross_judge"]
+ComparisonKind = Literal["plugin_delta", "model_comparison", "pooled_replicates", "batch_pool", "cross_judge"]
 WhereUnknown = Literal["differs", "passes"]
 
 MIXED_MATERIAL = "treatment_material.v1+snippet_fallback"
@@ -72,6 +72,11 @@ DECLARED: Mapping[ComparisonKind, frozenset[str]] = {
         {"model", "provider", "base_url", "run_config", "arms", "total_questions", "question_ids", "question_texts", "evaluation_ids"}
     ),
     "pooled_replicates": frozenset({"total_questions", "question_ids", "question_texts", "evaluation_ids"}),
+    # One treatment over models, products and question sets. Arms that share a name must still share a content: `batch_pool` asks.
+    "batch_pool": frozenset(
+        {"library_name", "model", "provider", "base_url", "run_config", "arms", "arm_contents"}
+        | {"total_questions", "question_ids", "question_texts", "evaluation_ids"}
+    ),
     "cross_judge": frozenset({"judge_model", "judge_provider", "judge_temperature", "judge_prompt", "is_judged", "evaluation_ids"}),
 }
 """The factors that a comparison's runs may differ in. The seed is no factor: it asks for other samples of the same thing."""
