@@ -24,14 +24,21 @@ def read_yaml_mapping(path: Path) -> CommentedMap:
     Raises:
         ProjectFileError: the file cannot be read, is not UTF-8 or YAML, repeats a key, or is not a mapping.
     """
+    data = read_yaml(path)
+    if not isinstance(data, CommentedMap):
+        raise ProjectFileError("must hold a mapping at the top level.", file=path, line=1)
+    return data
+
+
+def read_yaml(path: Path) -> object:
+    """Return what the file holds, with line numbers where that is a mapping or a list.
+
+    Raises:
+        ProjectFileError: the file cannot be read, is not UTF-8 or YAML, or repeats a key.
+    """
+    text = read_utf8(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ProjectFileError(f"is not UTF-8 text (byte {error.start}).", file=path) from error
-    except OSError as error:
-        raise ProjectFileError(f"cannot be read: {error.strerror}.", file=path) from error
-    try:
-        data = YAML(typ="rt").load(text)
+        data: object = YAML(typ="rt").load(text)
     except MarkedYAMLError as error:
         line = None if error.problem_mark is None else error.problem_mark.line + 1
         raise ProjectFileError(f"is not valid YAML: {error.problem or error.context}.", file=path, line=line) from error
@@ -39,9 +46,17 @@ def read_yaml_mapping(path: Path) -> CommentedMap:
         position = getattr(error, "position", None)  # of a character that YAML does not allow
         line = None if position is None else text.count("\n", 0, position) + 1
         raise ProjectFileError(f"is not valid YAML: {str(error).splitlines()[0]}.", file=path, line=line) from error
-    if not isinstance(data, CommentedMap):
-        raise ProjectFileError("must hold a mapping at the top level.", file=path, line=1)
     return data
+
+
+def read_utf8(path: Path) -> str:
+    """Return the file's text, without a byte order mark. Raises ProjectFileError where it cannot be read or is not UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ProjectFileError(f"is not UTF-8 text (byte {error.start}).", file=path) from error
+    except OSError as error:
+        raise ProjectFileError(f"cannot be read: {error.strerror}.", file=path) from error
 
 
 def plain(node: object) -> object:

@@ -111,9 +111,7 @@ def test_identical_calls_in_flight_are_asked_once_and_counted_as_shared():
 
 def beside(first: CallDesk) -> CallDesk:
     """A second desk of the same run at the same endpoint, as the next cell has."""
-    return CallDesk(
-        endpoint=first.endpoint, ledger=first.ledger, clock=first.clock, project="p", run_id=first.run_id, budget=first.budget
-    )
+    return CallDesk(endpoint=first.endpoint, ledger=first.ledger, clock=first.clock, project="p", run_id=first.run_id, budget=first.budget)
 
 
 def test_two_desks_of_one_endpoint_that_ask_the_same_at_once_pay_once():
