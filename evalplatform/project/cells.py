@@ -1,15 +1,20 @@
 """Cells and judges as a run knows them: settings resolved, and a key that says exactly what they stand for."""
 
+from collections.abc import Iterable, Sequence
+
 from evalplatform.judging.judge import JudgeSettings, judge_kinds
 from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.keys import key_with_digest
 from evalplatform.kernel.values import Value
+from evalplatform.plugins.harness import refuse_unsupported_harness
+from evalplatform.plugins.plugin import PluginStamp
+from evalplatform.plugins.plugin_set import parse_plugins, plugin_set_id, plugin_set_label
 from evalplatform.ports.model_client import Sampling
 from evalplatform.project.schema import CellSettings, EndpointSettings, JudgeDeclaration
 
 
 class Cell(Value):
-    """A model cell. `key` is its partition key."""
+    """A model cell. `key` is its partition key; `plugins` modify every arm, in that order."""
 
     id: str
     key: str
@@ -18,18 +23,34 @@ class Cell(Value):
     base_url: str | None
     model: str
     harness: str
+    plugins: tuple[PluginStamp, ...] = ()
     sampling: Sampling
+
+    @property
+    def plugin_set(self) -> str:
+        """The label of its plugins, such as `caveman:full+truncate:60`; `none` where it has none."""
+        return plugin_set_label(self.plugins)
+
+    @property
+    def plugin_set_id(self) -> str:
+        """The id of what its plugins do."""
+        return plugin_set_id(self.plugins)
 
     @property
     def label(self) -> str:
         """How reports name the cell: `model|harness|plugin set`, as in arms.v1."""
-        return f"{self.model}|{self.harness}|none"
+        return f"{self.model}|{self.harness}|{self.plugin_set}"
 
     @property
     def behaviour(self) -> dict[str, object]:
         """What the key's digits are the digest of: all that decides what an answer means."""
         return _cell_behaviour(
-            model=self.model, provider=self.provider, base_url=self.base_url, harness=self.harness, sampling=self.sampling
+            model=self.model,
+            provider=self.provider,
+            base_url=self.base_url,
+            harness=self.harness,
+            plugins=self.plugins,
+            sampling=self.sampling,
         )
 
     @property
@@ -40,7 +61,8 @@ class Cell(Value):
     @property
     def labels(self) -> dict[str, str]:
         """What a reader needs to know a cell by, beside its id; it decides nothing."""
-        return {"model": self.model, "provider": self.provider, "endpoint": self.endpoint, "harness": self.harness}
+        of_plugins = {"plugin_set": self.plugin_set} if self.plugins else {}
+        return {"model": self.model, "provider": self.provider, "endpoint": self.endpoint, "harness": self.harness, **of_plugins}
 
 
 class JudgeCell(Value):
@@ -84,12 +106,19 @@ def resolved_cell(cell_id: str, settings: CellSettings, endpoint: EndpointSettin
 
     The key's six hex digits cover model, provider, base URL, harness, plugins and all sampling but the seed. Prices, limits, key names and
     the seed stay outside: they do not change what an answer means.
+
+    Raises:
+        PluginError: a plugin is unknown, wrong or named twice, or the harness cannot run plugins.
     """
+    plugins = parse_plugins(settings.plugins).stamps
+    if plugins:
+        refuse_unsupported_harness(settings.harness, plugin_set_label(plugins))
     behaviour = _cell_behaviour(
         model=settings.model,
         provider=endpoint.provider,
         base_url=endpoint.base_url,
         harness=settings.harness,
+        plugins=plugins,
         sampling=settings.sampling,
     )
     return Cell(
@@ -100,8 +129,20 @@ def resolved_cell(cell_id: str, settings: CellSettings, endpoint: EndpointSettin
         base_url=endpoint.base_url,
         model=settings.model,
         harness=settings.harness,
+        plugins=plugins,
         sampling=settings.sampling,
     )
+
+
+def plugin_free_pair(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
+    """Return the first of the cells that has no plugin and differs from `cell` in nothing else, or None.
+
+    Model, provider, base URL, harness and all sampling are equal, the seed included: another seed asks for other samples, and what they
+    differ in would be laid to the plugins. A cell without plugins has no such pair.
+    """
+    if not cell.plugins:
+        return None
+    return next((other for other in cells if not other.plugins and _beside_plugins(other) == _beside_plugins(cell)), None)
 
 
 def resolved_judge(judge_id: str, declared: JudgeDeclaration, endpoint: EndpointSettings, *, rubric_text: str | None) -> JudgeCell:
@@ -136,13 +177,19 @@ def resolved_judge(judge_id: str, declared: JudgeDeclaration, endpoint: Endpoint
     )
 
 
-def _cell_behaviour(*, model: str, provider: str, base_url: str | None, harness: str, sampling: Sampling) -> dict[str, object]:
+def _beside_plugins(cell: Cell) -> dict[str, object]:
+    return {**cell.behaviour, "plugins": [], "seed": cell.sampling.seed}
+
+
+def _cell_behaviour(
+    *, model: str, provider: str, base_url: str | None, harness: str, plugins: Sequence[PluginStamp], sampling: Sampling
+) -> dict[str, object]:
     return {
         "model": model,
         "provider": provider,
         "base_url": base_url,
         "harness": harness,
-        "plugins": [],
+        "plugins": [stamp.behaviour for stamp in plugins],
         "sampling": _sampling_behaviour(sampling),
     }
 

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from ruamel.yaml.comments import CommentedMap
 
 from evalplatform.arms.grammar import checked_arm_name, parse_spec
-from evalplatform.kernel.errors import ArmSpecError, InputError, ProjectFileError, UnknownNameError
+from evalplatform.kernel.errors import ArmSpecError, InputError, PluginError, ProjectFileError, UnknownNameError
+from evalplatform.plugins.plugin_set import parse_plugins
 from evalplatform.project.cells import Cell, JudgeCell, resolved_cell, resolved_judge
 from evalplatform.project.deployment import DeploymentSettings, variable_of
 from evalplatform.project.entitlements import Entitlements, read_entitlements
@@ -51,7 +52,12 @@ class Project:
         return self._named("endpoint", endpoint_id, self.settings.endpoints, "endpoints")
 
     def cell(self, cell_id: str) -> Cell:
-        """Return a cell by id with its key, or raise UnknownNameError."""
+        """Return a cell by id with its key.
+
+        Raises:
+            UnknownNameError: no such cell or endpoint.
+            PluginError: its plugins are wrong, or its harness cannot run them.
+        """
         settings = self._named("cell", cell_id, self.settings.cells, "cells")
         return resolved_cell(cell_id, settings, self.endpoint(settings.endpoint))
 
@@ -143,6 +149,7 @@ def load_project(path: Path, *, environ: Mapping[str, str] = os.environ) -> Proj
     granted = _granted(settings.tenant, deployment).narrowed_by(settings.entitlements)
     project = Project(root=path.parent, settings=settings, file=path, deployment=deployment, entitlements=granted)
     _check_arm_specs(project, data)
+    _check_plugins(project, data)
     for judge_id in settings.judges:
         _check_judge(project, judge_id, data)
     return project
@@ -166,6 +173,24 @@ def _check_arm_specs(project: Project, data: CommentedMap) -> None:
                 loc = ("suites", suite_id, "arms", index)
                 field = f"suites.{suite_id}.arms.{index}: {error.field}"
                 raise ProjectFileError(error.rule, file=project.file, line=line_of(data, loc), field=field, nearest=error.nearest) from None
+
+
+def _check_plugins(project: Project, data: CommentedMap) -> None:
+    """Read every cell's plugins, and see that its harness can run them."""
+    for cell_id, cell in project.settings.cells.items():
+        for index in range(len(cell.plugins)):
+            try:
+                parse_plugins(cell.plugins[: index + 1])
+            except PluginError as error:
+                loc = ("cells", cell_id, "plugins", index)
+                field = f"cells.{cell_id}.plugins.{index}: {error.field}"
+                raise ProjectFileError(error.rule, file=project.file, line=line_of(data, loc), field=field, nearest=error.nearest) from None
+        try:
+            project.cell(cell_id)
+        except PluginError as error:
+            field = f"cells.{cell_id}.harness"
+            line = line_of(data, ("cells", cell_id, "harness"))
+            raise ProjectFileError(error.rule, file=project.file, line=line, field=field, nearest=error.nearest) from None
 
 
 def _check_judge(project: Project, judge_id: str, data: CommentedMap) -> None:

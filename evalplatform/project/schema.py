@@ -44,6 +44,9 @@ class CellSettings(Value):
     model: Text
     endpoint: Id
     harness: Text = "arms-runner"
+    plugins: tuple[Text, ...] = Field(
+        default=(), description="Plugins that modify every arm, in order, such as `caveman:lite` or `truncate:80`."
+    )
     sampling: Sampling = Sampling()
 
 
