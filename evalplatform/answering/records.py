@@ -33,7 +33,8 @@ class ArmAnswer(Value):
 
     `material_digest`, `context_digest` and `system_prompt_digest` name texts that are kept once each beside the answers; with the question
     they give back the exact prompt. `material_digest` is None only when preparing failed. `same_call` says that another arm of the run
-    sent the very same request, so that one ledger row answered both. `raw_answer` is set only where a plugin reshaped the answer.
+    sent the very same request, so that one ledger row answered both. `raw_answer` is what the model wrote, and set only in a cell with an
+    output shaper: `answer` is then what a user would see, while usage and cost are the model's.
     """
 
     question_id: str

@@ -16,6 +16,8 @@ from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import CallError, RetrievalError, RunStoppedError
 from evalplatform.kernel.text import clip
 from evalplatform.kernel.values import Value
+from evalplatform.plugins.plugin_set import NO_PLUGINS, PluginSet
+from evalplatform.plugins.wrapping import wrapped_config
 from evalplatform.ports.model_client import ModelReply, ModelRequest, Sampling
 from evalplatform.questions.records import Question
 
@@ -67,6 +69,7 @@ class _CellRun:
     plan: AnswerPlan
     asker: Asker
     meter: ProgressMeter | None
+    plugins: PluginSet
     texts: dict[str, str] = field(default_factory=dict)
     stopped: RunStoppedError | None = None
 
@@ -75,7 +78,7 @@ class _CellRun:
         if self.stopped is not None:
             return [self._row(slot, draw, _failed_row(slot, draw, self._not_asked_reason())) for draw in range(self.plan.draws)]
         try:
-            config = await slot.treatment.prepare(slot.question)
+            config = wrapped_config(await slot.treatment.prepare(slot.question), self.plugins)
         except RetrievalError as error:
             reason = f"{PREPARE_FAILED}: {error.reason}: {error}"
             metadata = {"arm_kind": slot.treatment.kind, "error": error.reason}
@@ -124,9 +127,11 @@ class _CellRun:
             return prepared.with_changes(reason=f"generation_failed: {error.reason}: {error}"), None
         reply = outcome.row.reply
         no_answer_reason = _no_answer_reason(reply)
+        answered = no_answer_reason is None
         answer = prepared.with_changes(
-            state="answered" if no_answer_reason is None else "no_answer",
-            answer=reply.text if no_answer_reason is None else None,
+            state="answered" if answered else "no_answer",
+            answer=self.plugins.shaped_answer(reply.text) if answered else None,
+            raw_answer=reply.text if answered and self.plugins.shapes_answers else None,
             reason=no_answer_reason,
             usage=reply.usage,
             cost_usd=outcome.row.cost_usd,
@@ -162,7 +167,12 @@ class _CellRun:
 
 
 async def answer_cell(
-    plan: AnswerPlan, *, treatments: Sequence[tuple[str, Treatment]], asker: Asker, meter: ProgressMeter | None = None
+    plan: AnswerPlan,
+    *,
+    treatments: Sequence[tuple[str, Treatment]],
+    asker: Asker,
+    plugins: PluginSet = NO_PLUGINS,
+    meter: ProgressMeter | None = None,
 ) -> AnswerSheet:
     """Ask every arm every question in every draw, at most `plan.concurrency` at a time.
 
@@ -170,6 +180,7 @@ async def answer_cell(
         plan: the model and the questions.
         treatments: arm names and their opened treatments, in the experiment's order.
         asker: where calls go; a call that it cannot answer becomes a failed row with its reason.
+        plugins: what modifies every arm: its prompts before, its answers after the model is asked.
         meter: told of each finished row, or None.
 
     Returns:
@@ -177,7 +188,7 @@ async def answer_cell(
         `not_asked: <reason>`.
     """
     slots = [_Slot(question, arm, treatment) for question in plan.questions for arm, treatment in treatments]
-    run = _CellRun(plan=plan, asker=asker, meter=meter)
+    run = _CellRun(plan=plan, asker=asker, meter=meter, plugins=plugins)
     filled = await map_bounded(run.fill, slots, concurrency=plan.concurrency)
     rows = [row for rows_of_slot in filled for row in rows_of_slot]
     return AnswerSheet(

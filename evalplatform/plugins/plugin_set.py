@@ -88,6 +88,11 @@ def parse_plugins(refs: Iterable[str]) -> PluginSet:
     return PluginSet(tuple(plugins))
 
 
+def stamped_plugins(stamps: Iterable[PluginStamp]) -> PluginSet:
+    """Return the plugin set that stamps record. Raises PluginError where a plugin is no longer installed."""
+    return parse_plugins(stamp.ref for stamp in stamps)
+
+
 def parse_plugin(ref: str) -> Plugin:
     """Return the plugin that a ref asks for: `[plugin:]<id>[:<argument>]`, spaces around each part dropped.
 

@@ -12,6 +12,7 @@ from evalplatform.calls.failures import failures_of
 from evalplatform.calls.progress import ProgressMeter
 from evalplatform.kernel.digests import bytes_digest, json_digest
 from evalplatform.kernel.errors import InputError
+from evalplatform.plugins.plugin_set import stamped_plugins
 from evalplatform.project.cells import Cell
 from evalplatform.questions.records import QuestionSet
 from evalplatform.retrieval.rerank import RERANKER
@@ -123,7 +124,7 @@ async def _answered(context: SuiteContext, key: StageKey, cell: Cell, questions:
         )
         total = len(questions.questions) * len(opened.treatments) * context.suite.draws
         meter = ProgressMeter(_progress_name(cell), total, context.clock, context.on_progress, tally=desk.tally)
-        sheet = await answer_cell(plan, treatments=opened.treatments, asker=desk, meter=meter)
+        sheet = await answer_cell(plan, treatments=opened.treatments, asker=desk, plugins=stamped_plugins(cell.plugins), meter=meter)
         counts = desk.tally.counts()
         price_table = desk.endpoint.prices.version
     return _stored(context, key, cell, sheet, counts, price_table, opened)

@@ -14,6 +14,8 @@ from evalplatform.judging.records import JudgeTask
 from evalplatform.kernel.errors import RetrievalError, UnusableReplyError
 from evalplatform.kernel.usage import Usage, known_sum
 from evalplatform.kernel.values import Value
+from evalplatform.plugins.plugin_set import stamped_plugins
+from evalplatform.plugins.wrapping import wrapped_config
 from evalplatform.ports.ledger import CallKey, Purpose
 from evalplatform.ports.model_client import ModelRequest
 from evalplatform.project.cells import Cell, JudgeCell
@@ -121,11 +123,12 @@ async def planned_answers(
     calls: dict[tuple[str, int], ModelRequest] = {}
     tasks: list[JudgeTask] = []
     unprepared = 0
+    plugins = stamped_plugins(cell.plugins)
     async with context.open_desk(cell.endpoint) as desk:
         for question in questions:
             for _, treatment in treatments:
                 try:
-                    config = await treatment.prepare(question)
+                    config = wrapped_config(await treatment.prepare(question), plugins)
                 except RetrievalError:
                     unprepared += 1
                     continue
@@ -136,7 +139,7 @@ async def planned_answers(
                 for draw in range(context.suite.draws):
                     calls[request_digest(request), draw] = request
                     row = await desk.ledger.find(_key(request_digest(request), draw))
-                    answer = _stand_in(request) if row is None else row.reply.text
+                    answer = plugins.shaped_answer(_stand_in(request) if row is None else row.reply.text)
                     tasks.append(judge_task(str(len(tasks)), question, answer=answer, draw=draw, material=config.material.text))
         return await _planned(desk, cell.id, cell.key, calls, unprepared=unprepared), tasks
 
