@@ -1,4 +1,4 @@
-"""From the flags of `arms run` to a project, a suite, a cell and a judge.
+"""From the flags of `arms run` and `arms matrix-run` to a project, a suite, its cells and a judge.
 
 Flags win over the suite they name, and the suite over the defaults.
 """
@@ -16,6 +16,7 @@ from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.kernel.keys import slug
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.load import Project
+from evalplatform.project.matrix_file import MatrixCell
 from evalplatform.project.policy import SuiteChecks
 from evalplatform.project.schema import (
     ArmDeclaration,
@@ -29,6 +30,7 @@ from evalplatform.project.schema import (
 from evalplatform.project.yaml_file import problem_sentence
 
 FLAGS_ID = "flags"
+MATRIX_FLAG = "--matrix-cells"
 OFFLINE_PROVIDER = "offline"
 DEFAULT_TOP_K = 5
 DEFAULT_RERANK_THRESHOLD = 0.3
@@ -36,7 +38,13 @@ DEFAULT_RERANK_THRESHOLD = 0.3
 
 @dataclass(frozen=True)
 class ArmsRunFlags:
-    """What `arms run` was told; None and empty mean "not told"."""
+    """What `arms run` or `arms matrix-run` was told; None and empty mean "not told".
+
+    Attributes:
+        matrix_cells: the cells of `matrix_file` that are to be run, in place of the suite's; each replaces model, provider, harness and
+            plugins.
+        every_cell: run all cells of the suite.
+    """
 
     suite: str | None = None
     cell: str | None = None
@@ -61,18 +69,27 @@ class ArmsRunFlags:
     judge_temperature: float | None = None
     judge_panel: str | None = None
     grounded_from_topics: bool = False
+    matrix_file: Path | None = None
+    matrix_cells: tuple[MatrixCell, ...] = ()
+    every_cell: bool = False
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What is to be run. `suite_id` is the suite's own only where no flag changes what the suite asks."""
+    """What is to be run. `suite_id` is the suite's own only where no flag changes what the suite asks; `cells` are in the order told."""
 
     project: Project
     suite_id: str
     suite: SuiteSettings
-    cell: Cell
+    cells: tuple[Cell, ...]
     judge: JudgeCell | None
     max_cost_usd: float | None = None
+
+    @property
+    def cell(self) -> Cell:
+        """The cell of a run of one cell."""
+        (only,) = self.cells
+        return only
 
 
 def run_request(flags: ArmsRunFlags, project: Project | None, *, working_folder: Path) -> RunRequest:
@@ -106,7 +123,7 @@ def _run_request(flags: ArmsRunFlags, project: Project | None, working_folder: P
         project=request_project,
         suite_id=suite_id,
         suite=suite,
-        cell=request_project.cell(suite.cells[0]),
+        cells=tuple(request_project.cell(cell_id) for cell_id in suite.cells),
         judge=request_project.judge(suite.judges[0]) if suite.judges else None,
         # A suite's spend cap holds for the suite with other flags too.
         max_cost_usd=None if named is None else base.max_cost_usd(named[0]),
@@ -144,7 +161,7 @@ def _suite(flags: ArmsRunFlags, named: SuiteSettings | None, project: Project, w
         questions=questions,
         arms=arms,
         baseline_arm=flags.baseline_arm or (named.baseline_arm if named else "baseline"),
-        cells=(_cell_id(flags, named),),
+        cells=_cell_ids(flags, named),
         judges=_judge_ids(flags, named, project.settings.judges),
         draws=flags.draws or (named.draws if named else 1),
         top_k=flags.top_k or (named.top_k if named else DEFAULT_TOP_K),
@@ -165,6 +182,16 @@ def _arms(flags: ArmsRunFlags) -> tuple[ArmDeclaration | str, ...]:
 def _cell_flags(flags: ArmsRunFlags) -> bool:
     told = (flags.model, flags.provider, flags.harness, flags.max_tokens, flags.temperature, flags.seed)
     return any(value is not None for value in told)
+
+
+def _cell_ids(flags: ArmsRunFlags, named: SuiteSettings | None) -> tuple[str, ...]:
+    if flags.matrix_cells:
+        return tuple(cell.id for cell in flags.matrix_cells)
+    if flags.every_cell and named is None:
+        raise InputError(
+            "is needed: the file of the matrix's cells, or --suite with a suite whose cells are the matrix.", field=MATRIX_FLAG
+        )
+    return named.cells if flags.every_cell and named is not None else (_cell_id(flags, named),)
 
 
 def _cell_id(flags: ArmsRunFlags, named: SuiteSettings | None) -> str:
@@ -206,11 +233,15 @@ def _with_flags(flags: ArmsRunFlags, suite: SuiteSettings, named: SuiteSettings 
     endpoints, cells, judges = dict(settings.endpoints), dict(settings.cells), dict(settings.judges)
     if suite.cells == (FLAGS_ID,):
         cells[FLAGS_ID] = _cell(flags, named, project, endpoints)
+    cells |= {cell.id: _matrix_cell(cell, flags, named, project, endpoints) for cell in flags.matrix_cells}
     if suite.judges == (FLAGS_ID,):
         only = judges[named.judges[0]] if named is not None and len(named.judges) == 1 else None
         by_id = judges.get(flags.judge_model or "")
         told = flags if by_id is None else replace(flags, judge_model=by_id.model)
-        judges[FLAGS_ID] = _judge(told, by_id or only, endpoints, cell_endpoint=cells[suite.cells[0]].endpoint, judge_ids=settings.judges)
+        of_cells = {cells[cell].endpoint for cell in suite.cells}
+        judges[FLAGS_ID] = _judge(
+            told, by_id or only, endpoints, cell_endpoints={cells[cell].endpoint for cell in suite.cells}, judge_ids=settings.judges
+        )
     products = settings.products if suite.product in settings.products else {**settings.products, suite.product: ProductSettings()}
     for used in {cells[cell].endpoint for cell in suite.cells} | {judges[judge].endpoint for judge in suite.judges}:
         if flags.concurrency is not None:
@@ -239,12 +270,24 @@ def _cell(flags: ArmsRunFlags, named: SuiteSettings | None, project: Project, en
     )
 
 
+def _matrix_cell(
+    declared: MatrixCell, flags: ArmsRunFlags, named: SuiteSettings | None, project: Project, endpoints: dict[str, EndpointSettings]
+) -> CellSettings:
+    """Return a cell of a matrix file: sampling is as flags and suite say, the rest as the file says."""
+    told = replace(flags, model=declared.model, provider=declared.provider, harness=declared.harness)
+    try:
+        settings = _cell(told, named, project, endpoints)
+    except UnknownNameError as error:
+        raise error.placed(file=flags.matrix_file, field=f"{declared.field}.provider") from None
+    return settings.with_changes(plugins=declared.plugins)
+
+
 def _judge(
     flags: ArmsRunFlags,
     base: JudgeDeclaration | None,
     endpoints: dict[str, EndpointSettings],
     *,
-    cell_endpoint: str,
+    cell_endpoints: Collection[str],
     judge_ids: Collection[str],
 ) -> JudgeDeclaration:
     """Return the suite's judge with what the flags change of it, or one made of flags alone, at the answers' endpoint unless told."""
@@ -253,8 +296,12 @@ def _judge(
         raise InputError("is needed with --judge: the judging model.", field="--judge-model")
     if flags.judge_provider is not None:
         endpoint = _endpoint(flags.judge_provider, endpoints, flag="--judge-provider")
+    elif base is not None:
+        endpoint = base.endpoint
+    elif len(cell_endpoints) == 1:
+        (endpoint,) = cell_endpoints
     else:
-        endpoint = base.endpoint if base else cell_endpoint
+        raise InputError("is needed: the cells are at several endpoints, so the judge's has to be told.", field="--judge-provider")
     if flags.judge_panel is not None:
         return _panel(flags, base, model=model, endpoint=endpoint)
     if base is None or flags.judge_provider is not None:
