@@ -1,4 +1,7 @@
-"""Refusals: the named reasons not to compare. They are values; a caller goes on, and `reports.refusal_words` says each as a sentence."""
+"""Refusals: the named reasons not to compare. They are values; a caller goes on, and `reports.refusal_words` says each as a sentence.
+
+A refusal about a factor of the comparability key has its name in `factor`.
+"""
 
 from typing import Annotated, Literal
 
@@ -15,7 +18,7 @@ class RunSays(Value):
 
 
 class FactorDiffers(Value):
-    """Runs differ in a factor that the comparison does not declare."""
+    """Runs differ in a factor that the comparison does not declare. `words` is how a sentence names it."""
 
     reason: Literal["factor_differs"] = "factor_differs"
     factor: str
@@ -23,28 +26,58 @@ class FactorDiffers(Value):
     sides: tuple[RunSays, ...]
 
 
-class SamePluginSet(Value):
-    """Both runs have the same plugin set, so there is no plugin to measure."""
+class RunArms(Value):
+    """The arms of one run, in its order."""
 
-    reason: Literal["same_plugin_set"] = "same_plugin_set"
-    runs: tuple[str, str]
-    plugin_set: str
+    run: str
+    arms: tuple[str, ...]
 
 
-class OnlyOneJudged(Value):
-    """One run was judged and the other was not."""
+class ArmsDiffer(Value):
+    """Runs have other arms, or the same in another order."""
 
-    reason: Literal["only_one_judged"] = "only_one_judged"
-    judged: str
-    unjudged: str
+    reason: Literal["arms_differ"] = "arms_differ"
+    factor: Literal["arms"] = "arms"
+    sides: tuple[RunArms, ...]
+
+
+class ArmContentsDiffer(Value):
+    """Arms of one name inject other content (documents, skill, system prompt) in one run than in another. `arms` are the ones that do."""
+
+    reason: Literal["arm_contents_differ"] = "arm_contents_differ"
+    factor: Literal["arm_contents"] = "arm_contents"
+    runs: tuple[str, ...]
+    arms: tuple[str, ...]
+
+
+class QuestionsDiffer(Value):
+    """Runs have other questions (or judged questions), or the same in another order.
+
+    `position` is the first place, from 0, at which they part; `sides` say which question each has there, and nothing where a run has ended.
+    """
+
+    reason: Literal["questions_differ"] = "questions_differ"
+    factor: str
+    words: str
+    position: int
+    sides: tuple[RunSays, ...]
+
+
+class OnlySomeJudged(Value):
+    """Some runs were judged and others were not."""
+
+    reason: Literal["only_some_judged"] = "only_some_judged"
+    factor: Literal["is_judged"] = "is_judged"
+    judged: tuple[str, ...]
+    unjudged: tuple[str, ...]
 
 
 class JudgeNotStamped(Value):
-    """A judged run does not say who judged."""
+    """A judged run does not say who judged; `missing` names the fields that it lacks."""
 
     reason: Literal["judge_not_stamped"] = "judge_not_stamped"
     run: str
-    missing: str
+    missing: tuple[str, ...]
 
 
 class MixedMaterial(Value):
@@ -55,13 +88,21 @@ class MixedMaterial(Value):
     stamp: str
 
 
-class QuestionsDiffer(Value):
-    """Runs have other questions, or the same in another order. `position` is the first place, from 0, at which they part."""
+class SamePluginSet(Value):
+    """Both runs have the same plugin set, so there is no plugin to measure. `labels` are how they spell it."""
 
-    reason: Literal["questions_differ"] = "questions_differ"
-    what: Literal["answers", "evaluations"]
-    position: int
-    sides: tuple[RunSays, ...]
+    reason: Literal["same_plugin_set"] = "same_plugin_set"
+    runs: tuple[str, str]
+    labels: tuple[str, str]
+
+
+class SamePluginLabel(Value):
+    """Both runs call their plugin set by one label although it does different things, so that no report could tell the sides apart."""
+
+    reason: Literal["same_plugin_label"] = "same_plugin_label"
+    runs: tuple[str, str]
+    label: str
+    ids: tuple[str, str]
 
 
 class NoCommonQuestion(Value):
@@ -72,7 +113,16 @@ class NoCommonQuestion(Value):
 
 
 Refusal = Annotated[
-    FactorDiffers | SamePluginSet | OnlyOneJudged | JudgeNotStamped | MixedMaterial | QuestionsDiffer | NoCommonQuestion,
+    FactorDiffers
+    | ArmsDiffer
+    | ArmContentsDiffer
+    | QuestionsDiffer
+    | OnlySomeJudged
+    | JudgeNotStamped
+    | MixedMaterial
+    | SamePluginSet
+    | SamePluginLabel
+    | NoCommonQuestion,
     Field(discriminator="reason"),
 ]
 

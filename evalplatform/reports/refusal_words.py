@@ -1,26 +1,33 @@
-"""Refusals to compare, each as one sentence that names the runs, the factor, and what each run says of it."""
+"""Refusals to compare, each as a sentence or two: which runs, which factor, what each run says of it, and what to do about it."""
 
+from collections.abc import Iterable
 from functools import singledispatch
 
 from evalplatform.comparisons.refusals import (
+    ArmContentsDiffer,
+    ArmsDiffer,
     FactorDiffers,
     JudgeNotStamped,
     MixedMaterial,
     NoCommonQuestion,
-    OnlyOneJudged,
+    OnlySomeJudged,
     QuestionsDiffer,
     Refusal,
     RunSays,
+    SamePluginLabel,
     SamePluginSet,
 )
 from evalplatform.kernel.text import clip
+from evalplatform.reports import words
+from evalplatform.reports.visible import one_line
 
 SHOWN_CHARS = 80
+MAX_ARMS_SHOWN = 8
 
 
 @singledispatch
 def refusal_sentence(refusal: Refusal) -> str:
-    """Return why the runs cannot be compared, as one sentence."""
+    """Return why the runs cannot be compared."""
     raise TypeError(f"no words for {type(refusal).__name__}")
 
 
@@ -30,28 +37,64 @@ def _(refusal: FactorDiffers) -> str:
 
 
 @refusal_sentence.register
-def _(refusal: SamePluginSet) -> str:
-    return f"{refusal.runs[0]} and {refusal.runs[1]} have the same plugin set, {refusal.plugin_set}: there is no plugin to measure."
+def _(refusal: ArmsDiffer) -> str:
+    everywhere = set(refusal.sides[0].arms).intersection(*(side.arms for side in refusal.sides))
+    alone = {side.run: [arm for arm in side.arms if arm not in everywhere] for side in refusal.sides}
+    if any(alone.values()):
+        more = "; ".join(f"{run} also has {_some(arms)}" for run, arms in alone.items() if arms)
+        return f"The runs differ in arms: {more}. Run the same arms in each."
+    orders = "; ".join(f"{side.run} has {', '.join(side.arms)}" for side in refusal.sides)
+    return f"The runs differ in the order of their arms: {orders}. Run them in one order."
 
 
 @refusal_sentence.register
-def _(refusal: OnlyOneJudged) -> str:
-    return f"{refusal.judged} was judged and {refusal.unjudged} was not; judge both, or neither."
-
-
-@refusal_sentence.register
-def _(refusal: JudgeNotStamped) -> str:
-    return f"{refusal.run} was judged but does not say by whom: {refusal.missing} is missing."
-
-
-@refusal_sentence.register
-def _(refusal: MixedMaterial) -> str:
-    return f"In {refusal.run} some scores saw the stored material and some only snippets ({refusal.stamp}); they are not of one kind."
+def _(refusal: ArmContentsDiffer) -> str:
+    one = len(refusal.arms) == 1
+    return (
+        f"The runs differ in content of the arms: {_some(refusal.arms)} {'does' if one else 'do'} not inject the same documents, skill or "
+        f"profile in {words.listed(list(refusal.runs))}. Run {'it' if one else 'them'} on the same files."
+    )
 
 
 @refusal_sentence.register
 def _(refusal: QuestionsDiffer) -> str:
-    return f"The runs part in their {refusal.what} at position {refusal.position} (from 0): {_sides(refusal.sides)}."
+    there = "; ".join(f"{side.run} has {'no more' if side.says is None else _value(side.says)}" for side in refusal.sides)
+    return f"The runs differ in {refusal.words}: at place {refusal.position + 1:,} {there}."
+
+
+@refusal_sentence.register
+def _(refusal: OnlySomeJudged) -> str:
+    judged, unjudged = words.listed(list(refusal.judged)), words.listed(list(refusal.unjudged))
+    return f"{judged} {_was(refusal.judged)} judged and {unjudged} {_was(refusal.unjudged)} not. Judge all of them, or none."
+
+
+@refusal_sentence.register
+def _(refusal: JudgeNotStamped) -> str:
+    missing = words.listed(list(refusal.missing))
+    return f"{refusal.run} was judged but does not say by whom: {missing} {'is' if len(refusal.missing) == 1 else 'are'} missing."
+
+
+@refusal_sentence.register
+def _(refusal: MixedMaterial) -> str:
+    return (
+        f"In {refusal.run} some scores saw the stored material and some only snippets (judge_context {refusal.stamp}); they are not of one "
+        "kind. Judge it again."
+    )
+
+
+@refusal_sentence.register
+def _(refusal: SamePluginSet) -> str:
+    first, second = refusal.labels
+    spelt = first if first == second else f"{first}, spelt {second} in the other"
+    return f"{refusal.runs[0]} and {refusal.runs[1]} have the same plugin set, {spelt}: there is no plugin to measure."
+
+
+@refusal_sentence.register
+def _(refusal: SamePluginLabel) -> str:
+    return (
+        f"{refusal.runs[0]} and {refusal.runs[1]} both call their plugin set {refusal.label}, although its ids differ ({refusal.ids[0]} "
+        f"and {refusal.ids[1]}): a delta could not say which is which."
+    )
 
 
 @refusal_sentence.register
@@ -59,5 +102,26 @@ def _(refusal: NoCommonQuestion) -> str:
     return f"No question was scored by all of {', '.join(refusal.runs)}."
 
 
-def _sides(sides: tuple[RunSays, ...]) -> str:
-    return "; ".join(f"{side.run} says {'nothing' if side.says is None else clip(side.says, SHOWN_CHARS)}" for side in sides)
+def _sides(sides: Iterable[RunSays]) -> str:
+    """Return what the runs say; those that say the same are named together."""
+    by_value: dict[str | None, list[str]] = {}
+    for side in sides:
+        by_value.setdefault(side.says, []).append(side.run)
+    return "; ".join(
+        f"{words.listed(runs)} {'says' if len(runs) == 1 else 'say'} {'nothing of it' if says is None else _value(says)}"
+        for says, runs in by_value.items()
+    )
+
+
+def _value(says: str) -> str:
+    return clip(one_line(says), SHOWN_CHARS)
+
+
+def _some(arms: Iterable[str]) -> str:
+    named = list(arms)
+    left = len(named) - MAX_ARMS_SHOWN
+    return words.listed([*named[:MAX_ARMS_SHOWN], f"{left} more"] if left > 0 else named)
+
+
+def _was(runs: tuple[str, ...]) -> str:
+    return "was" if len(runs) == 1 else "were"
