@@ -11,7 +11,7 @@ from typing import Literal
 from evalplatform.comparisons import factor_differences as differences
 from evalplatform.comparisons.compared_run import ComparedRun, RunIdentity
 from evalplatform.comparisons.factor_differences import Difference, Named
-from evalplatform.comparisons.refusals import JudgeNotStamped, MixedMaterial, Refusal
+from evalplatform.comparisons.refusals import FactorRefusal, JudgeNotStamped, MixedMaterial, Refusal
 
 ComparisonKind = Literal["plugin_delta", "model_comparison", "pooled_replicates", "batch_pool", "cross_judge"]
 WhereUnknown = Literal["differs", "passes"]
@@ -49,7 +49,7 @@ class Factor:
         """Return what each run that has this factor says of it, by the run's name."""
         return [(run.name, self.value(run.identity)) for run in runs if run.identity.is_judged or not self.of_scores]
 
-    def refusal(self, runs: Sequence[ComparedRun]) -> Refusal | None:
+    def refusal(self, runs: Sequence[ComparedRun]) -> FactorRefusal | None:
         """Return how the runs differ in this factor, or None."""
         return self.difference(Named(self.name, self.words, unknown_passes=self.where_unknown == "passes"), self.sides(runs))
 
@@ -136,7 +136,7 @@ def run_refusals(run: ComparedRun) -> list[Refusal]:
     return found
 
 
-def differing_factors(kind: ComparisonKind, runs: Sequence[ComparedRun]) -> list[Refusal]:
+def differing_factors(kind: ComparisonKind, runs: Sequence[ComparedRun]) -> list[FactorRefusal]:
     """Return a refusal for every factor that the runs differ in and the comparison does not declare, in the order of the factors."""
     return list(_differing(FACTORS, DECLARED[kind], runs))
 
@@ -147,7 +147,7 @@ def unstated_factors(kind: ComparisonKind, runs: Sequence[ComparedRun]) -> dict[
     return {factor.words: unstated for factor in looked_at if (unstated := factor.unstated_by(runs))}
 
 
-def _differing(factors: Sequence[Factor], declared: frozenset[str], runs: Sequence[ComparedRun]) -> Iterator[Refusal]:
+def _differing(factors: Sequence[Factor], declared: frozenset[str], runs: Sequence[ComparedRun]) -> Iterator[FactorRefusal]:
     refused: set[str] = set()
     for factor in factors:
         if factor.name in declared or factor.only_if_equal in refused:

@@ -8,9 +8,9 @@ from evalplatform.comparisons.refusals import (
     ArmContentsDiffer,
     ArmsDiffer,
     FactorDiffers,
+    FactorRefusal,
     OnlySomeJudged,
     QuestionsDiffer,
-    Refusal,
     RunArms,
     RunSays,
 )
@@ -28,15 +28,15 @@ class Named(NamedTuple):
 
 Sides = Sequence[tuple[str, Any]]
 """What every run says, by its name; None where it says nothing."""
-Difference = Callable[[Named, Sides], Refusal | None]
+Difference = Callable[[Named, Sides], FactorRefusal | None]
 
 
-def value_difference(factor: Named, sides: Sides) -> Refusal | None:
+def value_difference(factor: Named, sides: Sides) -> FactorRefusal | None:
     """Compare plain values."""
     return _differs(factor, sides) if _are_unequal(_compared(factor, sides)) else None
 
 
-def plugin_set_difference(factor: Named, sides: Sides) -> Refusal | None:
+def plugin_set_difference(factor: Named, sides: Sides) -> FactorRefusal | None:
     """Compare plugin sets, pairs of id and label, by what they do where all runs say it, and else by their labels."""
     all_have_ids = all(plugin_set_id is not None for _, (plugin_set_id, _) in sides)
     compared = [plugin_set_id if all_have_ids else label for _, (plugin_set_id, label) in sides]
@@ -46,7 +46,7 @@ def plugin_set_difference(factor: Named, sides: Sides) -> Refusal | None:
     return _differs(factor, [(run, label if labels_differ else f"{label} ({plugin_set_id})") for run, (plugin_set_id, label) in sides])
 
 
-def settings_difference(factor: Named, sides: Sides) -> Refusal | None:
+def settings_difference(factor: Named, sides: Sides) -> FactorRefusal | None:
     """Compare settings by name. One that is null or absent is not set; the settings that differ are shown alone."""
     compared = _compared(factor, sides)
     stated = [settings for settings in compared if settings is not None]
@@ -57,14 +57,14 @@ def settings_difference(factor: Named, sides: Sides) -> Refusal | None:
     return _differs(factor, [(run, _settings_shown(settings, differing)) for run, settings in sides])
 
 
-def arms_difference(factor: Named, sides: Sides) -> Refusal | None:
+def arms_difference(factor: Named, sides: Sides) -> FactorRefusal | None:
     """Compare lists of arms, their order too."""
     if not _are_unequal([arms for _, arms in sides]):
         return None
     return ArmsDiffer(sides=tuple(RunArms(run=run, arms=arms) for run, arms in sides))
 
 
-def contents_difference(factor: Named, sides: Sides) -> Refusal | None:
+def contents_difference(factor: Named, sides: Sides) -> FactorRefusal | None:
     """Compare content digests by arm, over the arms of each pair of runs that say something of them."""
     found: dict[str, list[str]] = {}  # by arm, every content that it has
     for _, digests in sides:
@@ -75,7 +75,7 @@ def contents_difference(factor: Named, sides: Sides) -> Refusal | None:
     return ArmContentsDiffer(runs=runs, arms=arms) if arms else None
 
 
-def order_difference(factor: Named, sides: Sides) -> Refusal | None:
+def order_difference(factor: Named, sides: Sides) -> FactorRefusal | None:
     """Compare lists of question ids, and find where they part first."""
     lists = [ids for _, ids in sides]
     if not _are_unequal(lists):
@@ -85,7 +85,7 @@ def order_difference(factor: Named, sides: Sides) -> Refusal | None:
     return QuestionsDiffer(factor=factor.name, words=factor.words, position=position, sides=says)
 
 
-def judged_difference(factor: Named, sides: Sides) -> Refusal | None:
+def judged_difference(factor: Named, sides: Sides) -> FactorRefusal | None:
     """Compare whether runs were judged."""
     judged, unjudged = (tuple(run for run, is_judged in sides if is_judged is wanted) for wanted in (True, False))
     return OnlySomeJudged(judged=judged, unjudged=unjudged) if judged and unjudged else None

@@ -112,18 +112,11 @@ class NoCommonQuestion(Value):
     runs: tuple[str, ...]
 
 
+FactorRefusal = FactorDiffers | ArmsDiffer | ArmContentsDiffer | QuestionsDiffer | OnlySomeJudged
+"""Runs differ in a factor, whose name is in `factor`."""
+
 Refusal = Annotated[
-    FactorDiffers
-    | ArmsDiffer
-    | ArmContentsDiffer
-    | QuestionsDiffer
-    | OnlySomeJudged
-    | JudgeNotStamped
-    | MixedMaterial
-    | SamePluginSet
-    | SamePluginLabel
-    | NoCommonQuestion,
-    Field(discriminator="reason"),
+    FactorRefusal | JudgeNotStamped | MixedMaterial | SamePluginSet | SamePluginLabel | NoCommonQuestion, Field(discriminator="reason")
 ]
 
 
