@@ -12,8 +12,10 @@ from pydantic import ValidationError
 from evalplatform.adapters.models.open import model_providers
 from evalplatform.arms.grammar import ArmRequest, parse_arm_list, parse_arm_option
 from evalplatform.judging.judge import JudgeSettings, judge_kinds
-from evalplatform.kernel.errors import InputError, UnknownNameError
+from evalplatform.kernel.errors import InputError, PluginError, UnknownNameError
 from evalplatform.kernel.keys import slug
+from evalplatform.plugins.harness import refuse_unsupported_harness
+from evalplatform.plugins.plugin_set import parse_plugins, plugin_refs, plugin_set_label
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.load import Project
 from evalplatform.project.matrix_file import MatrixCell
@@ -56,6 +58,7 @@ class ArmsRunFlags:
     model: str | None = None
     provider: str | None = None
     harness: str | None = None
+    plugins: str | None = None
     max_tokens: int | None = None
     temperature: float | None = None
     seed: int | None = None
@@ -180,7 +183,7 @@ def _arms(flags: ArmsRunFlags) -> tuple[ArmDeclaration | str, ...]:
 
 
 def _cell_flags(flags: ArmsRunFlags) -> bool:
-    told = (flags.model, flags.provider, flags.harness, flags.max_tokens, flags.temperature, flags.seed)
+    told = (flags.model, flags.provider, flags.harness, flags.plugins, flags.max_tokens, flags.temperature, flags.seed)
     return any(value is not None for value in told)
 
 
@@ -239,9 +242,7 @@ def _with_flags(flags: ArmsRunFlags, suite: SuiteSettings, named: SuiteSettings 
         by_id = judges.get(flags.judge_model or "")
         told = flags if by_id is None else replace(flags, judge_model=by_id.model)
         of_cells = {cells[cell].endpoint for cell in suite.cells}
-        judges[FLAGS_ID] = _judge(
-            told, by_id or only, endpoints, cell_endpoints={cells[cell].endpoint for cell in suite.cells}, judge_ids=settings.judges
-        )
+        judges[FLAGS_ID] = _judge(told, by_id or only, endpoints, cell_endpoints=of_cells, judge_ids=settings.judges)
     products = settings.products if suite.product in settings.products else {**settings.products, suite.product: ProductSettings()}
     for used in {cells[cell].endpoint for cell in suite.cells} | {judges[judge].endpoint for judge in suite.judges}:
         if flags.concurrency is not None:
@@ -264,10 +265,26 @@ def _cell(flags: ArmsRunFlags, named: SuiteSettings | None, project: Project, en
     settings = CellSettings(
         model=model, endpoint=base.endpoint if base and flags.provider is None else _endpoint(flags.provider, endpoints)
     )
-    return settings.with_changes(
+    settings = settings.with_changes(
         harness=flags.harness or (base.harness if base else settings.harness),
+        plugins=plugin_refs(flags.plugins) if flags.plugins is not None else (base.plugins if base else ()),
         sampling=(base.sampling if base else settings.sampling).with_changes(**sampling),
     )
+    _check_plugins(settings)
+    return settings
+
+
+def _check_plugins(settings: CellSettings) -> None:
+    """Read the plugins, and see that the harness can run them. Raises PluginError with the flag that mends it."""
+    try:
+        plugins = parse_plugins(settings.plugins).stamps
+    except PluginError as error:
+        raise error.placed(field=f"--plugins: {error.field}") from None
+    if plugins:
+        try:
+            refuse_unsupported_harness(settings.harness, plugin_set_label(plugins))
+        except PluginError as error:
+            raise error.placed(field="--harness") from None
 
 
 def _matrix_cell(
