@@ -3,6 +3,7 @@
 from pydantic import JsonValue
 
 from evalplatform.comparisons.records import ArmCost, ArmDelta, ArmSummary, Interaction
+from evalplatform.comparisons.significance import Verdict
 from evalplatform.reports.arms_v1_wire import JsonObject
 from evalplatform.reports.rounding import rounded, rounded_or_none, rounded_p
 from evalplatform.retrieval.measures import RetrievalMeasures
@@ -25,7 +26,7 @@ def summary_block(summary: ArmSummary) -> JsonObject:
             block["delta_vs_baseline"] = rounded(average - baseline_average, 1) if is_compared and average is not None else None
         delta = summary.deltas.get(arm)
         if delta is not None and delta.effect is not None:
-            block["significance"] = {**_effect_block(delta.effect), **_verdict_block(delta, family="arms")}
+            block["significance"] = {**effect_block(delta.effect), **verdict_block(delta, correction=delta.correction, family="arms")}
         per_arm[arm] = block
     if not summary.interactions:
         return {"per_arm": per_arm}
@@ -62,7 +63,8 @@ def _measures_block(measures: RetrievalMeasures | None) -> JsonObject | None:
     }
 
 
-def _effect_block(effect: PairedEffect) -> JsonObject:
+def effect_block(effect: PairedEffect) -> JsonObject:
+    """Return an effect's part of a significance block."""
     return {
         "n": effect.n,
         "delta_mean": rounded(effect.delta_mean, 2),
@@ -79,12 +81,13 @@ def _effect_block(effect: PairedEffect) -> JsonObject:
     }
 
 
-def _verdict_block(verdict: ArmDelta | Interaction, *, family: str) -> JsonObject:
+def verdict_block(verdict: ArmDelta | Interaction | Verdict, *, correction: str, family: str) -> JsonObject:
+    """Return a verdict's part of a significance block; `family` says which tests it was corrected with."""
     return {
         "significant": verdict.significant,
         "p_adjusted": rounded_p(verdict.p_adjusted),
         "significant_adjusted": verdict.significant_adjusted,
-        "correction": verdict.correction,
+        "correction": correction,
         "correction_family": family,
         "family_size": verdict.family_size,
         "family_tested": verdict.family_tested,
@@ -104,7 +107,7 @@ def _interaction_block(item: Interaction) -> JsonObject:
         "additive_expectation": rounded(delta_a + delta_b, 2),
         "interaction": rounded(item.effect.delta_mean, 2),
     }
-    return {**_effect_block(item.effect), **own, **_verdict_block(item, family="interactions")}
+    return {**effect_block(item.effect), **own, **verdict_block(item, correction=item.correction, family="interactions")}
 
 
 def _cost_block(cost: ArmCost) -> JsonObject:
