@@ -112,11 +112,24 @@ class NoCommonQuestion(Value):
     runs: tuple[str, ...]
 
 
+class MaterialNotStored(Value):
+    """Answers whose judge material cannot be shown to another judge: no digest names it, or no text has that digest.
+
+    `questions` counts the arm's answers without it.
+    """
+
+    reason: Literal["material_not_stored"] = "material_not_stored"
+    run: str
+    arm: str
+    questions: int
+
+
 FactorRefusal = FactorDiffers | ArmsDiffer | ArmContentsDiffer | QuestionsDiffer | OnlySomeJudged
 """Runs differ in a factor, whose name is in `factor`."""
 
 Refusal = Annotated[
-    FactorRefusal | JudgeNotStamped | MixedMaterial | SamePluginSet | SamePluginLabel | NoCommonQuestion, Field(discriminator="reason")
+    FactorRefusal | JudgeNotStamped | MixedMaterial | SamePluginSet | SamePluginLabel | NoCommonQuestion | MaterialNotStored,
+    Field(discriminator="reason"),
 ]
 
 

@@ -8,6 +8,7 @@ from evalplatform.comparisons.refusals import (
     ArmsDiffer,
     FactorDiffers,
     JudgeNotStamped,
+    MaterialNotStored,
     MixedMaterial,
     NoCommonQuestion,
     OnlySomeJudged,
@@ -17,7 +18,7 @@ from evalplatform.comparisons.refusals import (
     SamePluginLabel,
     SamePluginSet,
 )
-from evalplatform.kernel.text import clip
+from evalplatform.kernel.text import clip, plural
 from evalplatform.reports import words
 from evalplatform.reports.visible import one_line
 
@@ -100,6 +101,14 @@ def _(refusal: SamePluginLabel) -> str:
 @refusal_sentence.register
 def _(refusal: NoCommonQuestion) -> str:
     return f"No question was scored by all of {', '.join(refusal.runs)}."
+
+
+@refusal_sentence.register
+def _(refusal: MaterialNotStored) -> str:
+    return (
+        f"{refusal.run} does not hold what the judge was shown beside {plural(refusal.questions, 'answer')} of the arm {refusal.arm}, "
+        "so another judge cannot be shown the same; run answering and judging again."
+    )
 
 
 def _sides(sides: Iterable[RunSays]) -> str:
