@@ -31,13 +31,14 @@ Payload = Mapping[str, JsonValue | Records]
 
 
 class ArmsV1Question(Value):
-    """A question as an arms.v1 file holds it."""
+    """A question as an arms.v1 file holds it. `ground_truth_chunk` is the reference that its judge was given."""
 
     id: str
     question: str
     category: str | None = None
     difficulty: str | int | float | None = None
     required_documents: tuple[str, ...] = ()
+    ground_truth_chunk: str | None = None
 
 
 class ArmsV1(Value):
@@ -139,6 +140,7 @@ def read_arms_v1(path: str | Path) -> ArmsV1:
                 category=record.category,
                 difficulty=record.difficulty,
                 required_documents=record.required_documents,
+                ground_truth_chunk=record.ground_truth_chunk,
             )
         )
         for arm, wire in record.arms.items():

@@ -91,6 +91,7 @@ class WireAnswer(_Wire):
     category: str | None = None
     difficulty: str | int | float | None = None
     required_documents: tuple[str, ...] = ()
+    ground_truth_chunk: str | None = None
     arms: dict[str, WireArm]
 
 
