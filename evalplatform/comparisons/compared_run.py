@@ -125,6 +125,11 @@ class ComparedRun:
         return tuple(arm for arm in self.identity.arms if arm != self.identity.baseline_arm)
 
     @property
+    def compared_questions(self) -> tuple[str, ...]:
+        """The questions that numbers can be of: the judged ones, or all where nobody judged."""
+        return self.identity.question_ids if self.identity.evaluation_ids is None else self.identity.evaluation_ids
+
+    @property
     def scored_treatment_arms(self) -> tuple[str, ...]:
         """The arms but the baseline with points for some question."""
         return tuple(arm for arm in self.treatment_arms if self.arms[arm].points)

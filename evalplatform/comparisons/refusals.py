@@ -127,8 +127,55 @@ class MaterialNotStored(Value):
 FactorRefusal = FactorDiffers | ArmsDiffer | ArmContentsDiffer | QuestionsDiffer | OnlySomeJudged
 """Runs differ in a factor, whose name is in `factor`."""
 
+
+class ScoredArmsDiffer(Value):
+    """Runs have points for several arms beside the baseline, all together or one of them alone, and none is pinned: whose delta is it?"""
+
+    reason: Literal["scored_arms_differ"] = "scored_arms_differ"
+    arms: tuple[str, ...]
+    sides: tuple[RunArms, ...]
+
+
+class PinnedArmMissing(Value):
+    """A run was not judged on the pinned arm in every question: in `judged` of its `questions`. `known` are the arms that it has."""
+
+    reason: Literal["pinned_arm_missing"] = "pinned_arm_missing"
+    run: str
+    arm: str
+    judged: int
+    questions: int
+    known: tuple[str, ...]
+
+
+class ProfilesDiffer(Value):
+    """One arm's name stands for several profile texts, told by their digests: the profile was edited and kept its id."""
+
+    reason: Literal["profiles_differ"] = "profiles_differ"
+    arm: str
+    sides: tuple[RunSays, ...]
+
+
+class SameConfiguration(Value):
+    """Runs are samples of one configuration: ranking them against each other would report sampling noise as a difference of models."""
+
+    reason: Literal["same_configuration"] = "same_configuration"
+    runs: tuple[str, ...]
+    model: str | None
+    judge_model: str | None
+
+
 Refusal = Annotated[
-    FactorRefusal | JudgeNotStamped | MixedMaterial | SamePluginSet | SamePluginLabel | NoCommonQuestion | MaterialNotStored,
+    FactorRefusal
+    | JudgeNotStamped
+    | MixedMaterial
+    | SamePluginSet
+    | SamePluginLabel
+    | NoCommonQuestion
+    | MaterialNotStored
+    | ScoredArmsDiffer
+    | PinnedArmMissing
+    | ProfilesDiffer
+    | SameConfiguration,
     Field(discriminator="reason"),
 ]
 

@@ -12,12 +12,17 @@ from evalplatform.comparisons.refusals import (
     MixedMaterial,
     NoCommonQuestion,
     OnlySomeJudged,
+    PinnedArmMissing,
+    ProfilesDiffer,
     QuestionsDiffer,
     Refusal,
     RunSays,
+    SameConfiguration,
     SamePluginLabel,
     SamePluginSet,
+    ScoredArmsDiffer,
 )
+from evalplatform.kernel.errors import nearest_name
 from evalplatform.kernel.text import clip, plural
 from evalplatform.reports import words
 from evalplatform.reports.visible import one_line
@@ -108,6 +113,42 @@ def _(refusal: MaterialNotStored) -> str:
     return (
         f"{refusal.run} does not hold what the judge was shown beside {plural(refusal.questions, 'answer')} of the arm {refusal.arm}, "
         "so another judge cannot be shown the same; run answering and judging again."
+    )
+
+
+@refusal_sentence.register
+def _(refusal: ScoredArmsDiffer) -> str:
+    scored = "; ".join(f"{side.run} on {_some(side.arms)}" for side in refusal.sides)
+    return (
+        f"The runs are scored on {len(refusal.arms)} different arms: {scored}. Each delta would be of another treatment. "
+        "Name the arm that every run must be scored on (--treatment-arm)."
+    )
+
+
+@refusal_sentence.register
+def _(refusal: PinnedArmMissing) -> str:
+    if refusal.arm not in refusal.known:
+        nearest = nearest_name(refusal.arm, refusal.known)
+        return f"{refusal.run} has no arm {refusal.arm!r}; it has {_some(refusal.known)}.{f' Did you mean {nearest!r}?' if nearest else ''}"
+    return (
+        f"{refusal.run} was judged on {refusal.arm!r} in {refusal.judged:,} of its {plural(refusal.questions, 'question')}: "
+        "an arm that runs are compared on is in every one."
+    )
+
+
+@refusal_sentence.register
+def _(refusal: ProfilesDiffer) -> str:
+    return (
+        f"The arm {refusal.arm!r} stands for more than one profile text: {_sides(refusal.sides)}. A profile was edited and kept its id. "
+        "Run every cell again on one text."
+    )
+
+
+@refusal_sentence.register
+def _(refusal: SameConfiguration) -> str:
+    return (
+        f"{words.listed(list(refusal.runs))} are runs of one configuration ({refusal.model or 'unknown model'}, judged by "
+        f"{refusal.judge_model or 'nobody'}): samples of one thing, not rivals. Average them (--pool-replicates), or give one of them."
     )
 
 

@@ -1,0 +1,169 @@
+"""Runs beside each other over a shared baseline: what one arm gains in each, and who answers best with it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from evalplatform.comparisons.arm_differences import family_of_differences
+from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun
+from evalplatform.comparisons.difficulty_rows import difficulty_rows
+from evalplatform.comparisons.head_to_head import Contender, head_to_head, run_pairs
+from evalplatform.comparisons.model_comparison_records import ArmDifference, ModelComparison, PooledReplicates, RankedRun, RunRow
+from evalplatform.comparisons.refusals import NoCommonQuestion, Refused
+from evalplatform.comparisons.replicates import pooled_runs
+from evalplatform.comparisons.rivals import other_texts, rival_refusals, rival_warnings, scored_arm
+from evalplatform.kernel.errors import InputError
+from evalplatform.stats.mean import plain_mean
+from evalplatform.stats.multiplicity import Correction
+
+COMPARISON = "model comparison"
+
+_NOT_IN_RUN = ComparedArm(points={})
+"""Stands for the scored arm in a run that has only its baseline."""
+
+
+def compare_models(
+    runs: Sequence[ComparedRun], *, treatment_arm: str | None = None, pool_replicates: bool = False, correction: Correction = "holm"
+) -> ModelComparison | Refused:
+    """Return the runs beside each other, or every reason why they may not be compared.
+
+    All numbers are of the questions that every run has, so that neither the order of the runs nor that of their questions changes one.
+    Deltas are means of paired differences; significance is decided on unrounded p-values, corrected over the runs.
+
+    Args:
+        runs: one or more, in the order of the rows. A single one is checked for nothing that takes two.
+        treatment_arm: the arm that every run must be scored on; None takes the only one that is scored.
+        pool_replicates: average runs of one configuration into one row, instead of refusing them.
+        correction: `holm` or `bh`.
+
+    Raises:
+        InputError: no run, a run without a name or two with one name, or a treatment arm that is the baseline.
+    """
+    _check(runs, treatment_arm)
+    refusals = list(rival_refusals(runs, pinned=treatment_arm, pool_replicates=pool_replicates))
+    names = tuple(run.name for run in runs)
+    if refusals:
+        return Refused(comparison=COMPARISON, runs=names, refusals=tuple(refusals))
+    arm = scored_arm(runs, treatment_arm)
+    rows, pooled = pooled_runs(runs, treatment_arm=arm) if pool_replicates else (list(runs), [])
+    common = sorted(set(rows[0].compared_questions).intersection(*(run.compared_questions for run in rows[1:])))
+    if not common:
+        return Refused(comparison=COMPARISON, runs=names, refusals=(NoCommonQuestion(runs=names),))
+    sides = [_Side.of(run, arm, common) for run in rows]
+    return _compared(sides, common, treatment_arm=arm, correction=correction, pooled=pooled).model_copy(
+        update={"warnings": tuple(rival_warnings(runs, treatment_arm=arm))}
+    )
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A run over the common questions: points of the baseline and the scored arm, and their paired differences."""
+
+    run: ComparedRun
+    baseline: list[float]
+    contender: Contender
+
+    @classmethod
+    def of(cls, run: ComparedRun, arm: str | None, common: Sequence[str]) -> "_Side":
+        baseline = run.arms[run.identity.baseline_arm].points
+        treated = _arm(run, arm).points
+        points = {question: treated[question] for question in common if question in treated}
+        deltas = {question: value - baseline[question] for question, value in points.items() if question in baseline}
+        scored = [baseline[question] for question in common if question in baseline]
+        return cls(run=run, baseline=scored, contender=Contender(name=run.name, points=points, deltas=deltas))
+
+
+def _check(runs: Sequence[ComparedRun], treatment_arm: str | None) -> None:
+    names = [run.name for run in runs]
+    if not names:
+        raise InputError("at least one run is needed.", field="runs")
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise InputError(f"{twice!r} is there twice; every run has a name of its own.", field="runs")
+    if not all(name.strip() for name in names):
+        raise InputError("a run's name must not be empty.", field="runs")
+    if treatment_arm is not None and treatment_arm in {run.identity.baseline_arm for run in runs}:
+        raise InputError(f"{treatment_arm!r} is the baseline arm; name an arm that is compared with it.", field="treatment_arm")
+
+
+def _compared(
+    sides: Sequence[_Side],
+    common: Sequence[str],
+    *,
+    treatment_arm: str | None,
+    correction: Correction,
+    pooled: Sequence[PooledReplicates],
+) -> ModelComparison:
+    contenders = [side.contender for side in sides]
+    deltas = family_of_differences([list(one.deltas.values()) for one in contenders], correction=correction)
+    replicates = {pool.label: pool.runs for pool in pooled}
+    rows = tuple(
+        _row(side, delta, treatment_arm, common, replicates.get(side.run.name, ())) for side, delta in zip(sides, deltas, strict=True)
+    )
+    runs = [side.run for side in sides]
+    untold = {
+        (one.name, other.name): difference for one, other in combinations(runs, 2) if (difference := other_texts([one, other])) is not None
+    }
+    difficulty = {question: value for run in reversed(runs) for question, value in run.difficulty.items()}
+    identity = runs[0].identity
+    return ModelComparison(
+        baseline_arm=identity.baseline_arm,
+        treatment_arm=treatment_arm,
+        library_name=identity.library_name,
+        common_questions=len(common),
+        correction=correction,
+        runs=rows,
+        pooled=tuple(pooled),
+        difficulty=difficulty_rows(contenders, common, difficulty=difficulty),
+        head_to_head=head_to_head(contenders, common),
+        pairs=run_pairs(contenders, common, refusals=untold, correction=correction),
+        quality_ranking=_ranked(rows, _baseline_points if treatment_arm is None else _treatment_points),
+        delta_ranking=_ranked(rows, _delta_points),
+    )
+
+
+def _row(side: _Side, delta: ArmDifference, arm: str | None, common: Sequence[str], replicates: tuple[str, ...]) -> RunRow:
+    identity, differences, points = side.run.identity, list(side.contender.deltas.values()), list(side.contender.points.values())
+    return RunRow(
+        run=side.run.name,
+        replicates=replicates,
+        model=identity.model,
+        provider=identity.provider,
+        harness=identity.harness,
+        plugin_set=identity.plugin_set,
+        judge_model=identity.judge_model,
+        judge_provider=identity.judge_provider,
+        treatment_arm=arm if _arm(side.run, arm).points else None,
+        questions=len(side.run.compared_questions),
+        unscored=len(common) - len(differences),
+        baseline_mean_points=plain_mean(side.baseline) if side.baseline else None,
+        treatment_mean_points=plain_mean(points) if points else None,
+        delta=delta,
+        improved=sum(difference > 0 for difference in differences),
+        degraded=sum(difference < 0 for difference in differences),
+        baseline_cost=side.run.arms[identity.baseline_arm].cost,
+        treatment_cost=_arm(side.run, arm).cost,
+    )
+
+
+def _arm(run: ComparedRun, arm: str | None) -> ComparedArm:
+    return _NOT_IN_RUN if arm is None else run.arms.get(arm, _NOT_IN_RUN)
+
+
+def _ranked(rows: Sequence[RunRow], points_of: Callable[[RunRow], float | None]) -> tuple[RankedRun, ...]:
+    placed = [(points, row.run) for row in rows if (points := points_of(row)) is not None]
+    ranks = {run: 1 + sum(other > points for other, _ in placed) for points, run in placed}
+    ordered = sorted(rows, key=lambda row: ranks.get(row.run, len(rows) + 1))  # stable: equal points stand in the order of the runs
+    return tuple(RankedRun(rank=ranks.get(row.run), run=row.run, points=points_of(row)) for row in ordered)
+
+
+def _baseline_points(row: RunRow) -> float | None:
+    return row.baseline_mean_points
+
+
+def _treatment_points(row: RunRow) -> float | None:
+    return row.treatment_mean_points
+
+
+def _delta_points(row: RunRow) -> float | None:
+    return row.delta.delta_points

@@ -1,0 +1,132 @@
+"""Replicates: runs of one configuration are samples of one thing, so they are averaged or refused, never ranked against each other."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from os.path import commonprefix
+
+from pydantic import JsonValue
+
+from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun, CostFigures
+from evalplatform.comparisons.model_comparison_records import PooledReplicates
+from evalplatform.kernel.digests import canonical_json
+from evalplatform.stats.mean import plain_mean, plain_sum
+
+_REPLICATE_TAIL = re.compile(r"[-_. ]*(?:run)?[-_. ]*\d*$", re.IGNORECASE)
+
+
+def configuration_key(run: ComparedRun) -> bytes:
+    """Return what two runs share exactly when they are replicates: who answered, how it was sampled, who judged, which arms.
+
+    The seed is left out, since another seed asks for another sample of the same thing; whether one was set is not.
+    """
+    identity = run.identity
+    key: dict[str, JsonValue] = {
+        "model": identity.model,
+        "provider": identity.provider,
+        "base_url": identity.base_url,
+        "harness": identity.harness,
+        "plugin_set": identity.plugin_set_id or identity.plugin_set,
+        "arms": list(identity.arms),
+        "run_config": identity.run_config,
+        "is_seeded": identity.seed is not None,
+        "judge_model": identity.judge_model,
+        "judge_provider": identity.judge_provider,
+        "judge_prompt": identity.judge_prompt_digest,
+        "judge_temperature": identity.judge_temperature,
+    }
+    return canonical_json(key)
+
+
+def replicate_groups(runs: Iterable[ComparedRun]) -> list[list[ComparedRun]]:
+    """Return the runs grouped by configuration, groups and members in the order given."""
+    groups: dict[bytes, list[ComparedRun]] = {}
+    for run in runs:
+        groups.setdefault(configuration_key(run), []).append(run)
+    return list(groups.values())
+
+
+def pooled_runs(runs: Sequence[ComparedRun], *, treatment_arm: str | None) -> tuple[list[ComparedRun], list[PooledReplicates]]:
+    """Return one run for each configuration, and what was pooled.
+
+    A pooled run's points are the mean of its replicates' over the questions that every one of them scored in the baseline and the scored
+    arm; its other questions are gone. Its costs and tokens are the replicates' sums, its times their means.
+    """
+    rows: list[ComparedRun] = []
+    pooled: list[PooledReplicates] = []
+    taken = {run.name for run in runs}
+    for group in replicate_groups(runs):
+        if len(group) == 1:
+            rows.append(group[0])
+            continue
+        label = replicate_label([run.name for run in group])
+        while label in taken:
+            label += "'"
+        taken.add(label)
+        row = _pooled(group, label, treatment_arm)
+        rows.append(row)
+        asked = {question for run in group for question in run.compared_questions}
+        kept = len(row.compared_questions)
+        pooled.append(
+            PooledReplicates(label=label, runs=tuple(run.name for run in group), kept_questions=kept, dropped_questions=len(asked) - kept)
+        )
+    return rows, pooled
+
+
+def replicate_label(names: Sequence[str]) -> str:
+    """Return the common beginning of the names without a last number or `run`, and how many there are, such as `opus[n=3]`.
+
+    Without a common beginning it is the first name.
+    """
+    return f"{_REPLICATE_TAIL.sub('', commonprefix(list(names))) or names[0]}[n={len(names)}]"
+
+
+def _pooled(group: Sequence[ComparedRun], label: str, treatment_arm: str | None) -> ComparedRun:
+    first = group[0]
+    arms = (first.identity.baseline_arm, *(() if treatment_arm is None else (treatment_arm,)))
+    in_all = set(group[0].arms[arms[0]].points).intersection(*(run.arms[arm].points for run in group for arm in arms))
+    kept = tuple(question for question in first.identity.question_ids if question in in_all)
+    return replace(
+        first,
+        name=label,
+        source=", ".join(run.source for run in group),
+        identity=first.identity.model_copy(
+            update={"arms": arms, "question_ids": kept, "evaluation_ids": kept, "total_questions": len(kept)},
+        ),
+        arms={arm: _pooled_arm([run.arms[arm] for run in group], kept) for arm in arms},
+        difficulty={question: value for run in reversed(group) for question, value in run.difficulty.items()},
+    )
+
+
+def _pooled_arm(arms: Sequence[ComparedArm], questions: Sequence[str]) -> ComparedArm:
+    return ComparedArm(
+        points={question: plain_mean([arm.points[question] for arm in arms]) for question in questions},
+        answers=sum(arm.answers for arm in arms),
+        failed=sum(arm.failed for arm in arms),
+        cost=_pooled_cost([arm.cost for arm in arms]),
+    )
+
+
+def _pooled_cost(costs: Sequence[CostFigures]) -> CostFigures:
+    """Return the sums and mean times; None where a run does not say, except that what is not priced leaves the total marked as partial."""
+    prices = [cost.total_cost_usd for cost in costs if cost.total_cost_usd is not None]
+    return CostFigures(
+        answers=_total([cost.answers for cost in costs]),
+        priced_answers=sum(cost.priced_answers or 0 for cost in costs),
+        total_cost_usd=plain_sum(prices) if prices else None,
+        prompt_tokens=_total([cost.prompt_tokens for cost in costs]),
+        completion_tokens=_total([cost.completion_tokens for cost in costs]),
+        total_tokens=_total([cost.total_tokens for cost in costs]),
+        mean_latency_seconds=_mean([cost.mean_latency_seconds for cost in costs]),
+        mean_time_to_first_token_seconds=_mean([cost.mean_time_to_first_token_seconds for cost in costs]),
+    )
+
+
+def _total(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _mean(durations: Sequence[float | None]) -> float | None:
+    known = [duration for duration in durations if duration is not None]
+    return plain_mean(known) if len(known) == len(durations) else None

@@ -1,0 +1,153 @@
+"""Whether runs may stand beside each other as rivals: every reason why not, and what a reader has to know if they may."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from evalplatform.comparisons.comparability import differing_factors, run_refusals, unstated_factors
+from evalplatform.comparisons.compared_run import ComparedRun
+from evalplatform.comparisons.model_comparison_records import ComparisonWarning, FactorUnstated, NoScoredArm, RunsDiffer, RunTruncated
+from evalplatform.comparisons.refusals import (
+    ArmContentsDiffer,
+    FactorDiffers,
+    PinnedArmMissing,
+    ProfilesDiffer,
+    Refusal,
+    RunArms,
+    RunSays,
+    SameConfiguration,
+    ScoredArmsDiffer,
+)
+from evalplatform.comparisons.replicates import replicate_groups
+
+Reasons = Iterator[Refusal]
+"""Reasons not to compare, in the order in which a reader should meet them."""
+
+
+def scored_arm(runs: Sequence[ComparedRun], pinned: str | None) -> str | None:
+    """Return the arm that the runs are scored on: the pinned one, else the only one with points in any run; None where that is not one."""
+    scored = {arm for run in runs for arm in run.scored_treatment_arms}
+    return pinned if pinned is not None else next(iter(scored)) if len(scored) == 1 else None
+
+
+def rival_refusals(runs: Sequence[ComparedRun], *, pinned: str | None, pool_replicates: bool) -> Reasons:
+    """Yield every reason why the runs may not be compared, most fundamental first (treatment-arms spec, section 12).
+
+    A single run is compared with nothing, so it need only have an unmistakable scored arm.
+
+    Args:
+        runs: one or more.
+        pinned: the arm that every run must be scored on; None takes the only one that is scored.
+        pool_replicates: whether runs of one configuration will be averaged; if not, they are a reason.
+    """
+    if len(runs) == 1:
+        yield from _scored_arms_differ(runs, pinned)
+    else:
+        arm = scored_arm(runs, pinned)
+        factors = differing_factors("model_comparison", [_with_contents_of(run, arm) for run in runs])
+        zero = [refusal for refusal in factors if isinstance(refusal, FactorDiffers) and refusal.factor == "baseline_arm"]
+        contents = [refusal for refusal in factors if isinstance(refusal, ArmContentsDiffer)]
+        material = [refusal for refusal in factors if isinstance(refusal, FactorDiffers) and refusal.factor == "judge_context"]
+        yield from zero
+        yield from _scored_arms_differ(runs, pinned)
+        yield from _profiles_differ(runs, arm)
+        yield from contents
+        yield from (refusal for run in runs for refusal in run_refusals(run))
+        yield from material
+        if not pool_replicates:
+            yield from _same_configurations(runs)
+        yield from (refusal for refusal in factors if refusal not in (*zero, *contents, *material))
+    yield from _pinned_arm_missing(runs, pinned)
+
+
+def rival_warnings(runs: Sequence[ComparedRun], *, treatment_arm: str | None) -> Iterator[ComparisonWarning]:
+    """Yield what a reader of the comparison has to know first.
+
+    Args:
+        runs: one or more, that may be compared.
+        treatment_arm: the scored arm.
+    """
+    if all(run.identity.question_set_digest is not None for run in runs):
+        says = [run.identity.question_set_digest for run in runs]
+        yield from _differences(runs, "question_set", "question set (question_set_hash)", says)
+    if (difference := other_texts(runs)) is not None:
+        yield RunsDiffer(difference=difference)
+    configs = [None if run.identity.run_config is None else _config_words(run) for run in runs]
+    yield from _differences(runs, "run_config", "answer sampling (run_config)", configs)
+    if len(runs) > 1:
+        unstated = unstated_factors("model_comparison", runs)
+        yield from (FactorUnstated(words=words, runs=names) for words, names in unstated.items())
+    for run in runs:
+        if treatment_arm is None or treatment_arm not in run.arms or not run.arms[treatment_arm].points:
+            yield NoScoredArm(run=run.name)
+        if run.truncated_reason is not None:
+            yield RunTruncated(run=run.name, why=run.truncated_reason)
+
+
+def other_texts(runs: Sequence[ComparedRun]) -> FactorDiffers | None:
+    """Return how runs with the same question ids differ in the questions' texts; None where they do not, or cannot be seen to.
+
+    The digest is of all texts in order, so runs of other questions, or of another order, say nothing about each other here.
+    """
+    stated = [run for run in runs if run.identity.question_texts_digest is not None]
+    digests_by_ids: dict[tuple[str, ...], set[str | None]] = {}
+    for run in stated:
+        digests_by_ids.setdefault(run.identity.question_ids, set()).add(run.identity.question_texts_digest)
+    if all(len(digests) == 1 for digests in digests_by_ids.values()):
+        return None
+    sides = tuple(RunSays(run=run.name, says=run.identity.question_texts_digest) for run in stated)
+    return FactorDiffers(factor="question_texts", words="text of the questions under the same ids", sides=sides)
+
+
+def _scored_arms_differ(runs: Sequence[ComparedRun], pinned: str | None) -> Reasons:
+    scored = {arm for run in runs for arm in run.scored_treatment_arms}
+    if pinned is None and len(scored) > 1:
+        sides = tuple(RunArms(run=run.name, arms=run.scored_treatment_arms) for run in runs)
+        yield ScoredArmsDiffer(arms=tuple(sorted(scored)), sides=sides)
+
+
+def _profiles_differ(runs: Sequence[ComparedRun], arm: str | None) -> Reasons:
+    """Yield an arm that is one in name alone: a profile's file was edited and kept its id. Runs from before the stamp are left alone."""
+    if arm is None:
+        return
+    profiles = {run.name: run.arms[arm].profile_prompt_digests for run in runs if arm in run.arms}
+    stamped = {digests for digests in profiles.values() if digests}
+    if len(stamped) > 1 or any(len(digests) > max(1, arm.count("profile:")) for digests in stamped):
+        sides = tuple(RunSays(run=name, says=", ".join(sorted(digests)) or None) for name, digests in profiles.items())
+        yield ProfilesDiffer(arm=arm, sides=sides)
+
+
+def _with_contents_of(run: ComparedRun, arm: str | None) -> ComparedRun:
+    """Return the run as if only the compared arms had contents: the others may differ, since nothing is computed of them."""
+    stated = run.identity.arm_content_digests
+    if stated is None:
+        return run
+    contents = {name: digest for name, digest in stated.items() if name in (run.identity.baseline_arm, arm)}
+    return replace(run, identity=run.identity.model_copy(update={"arm_content_digests": contents}))
+
+
+def _same_configurations(runs: Sequence[ComparedRun]) -> Reasons:
+    for group in replicate_groups(runs):
+        if len(group) > 1:
+            identity = group[0].identity
+            yield SameConfiguration(runs=tuple(run.name for run in group), model=identity.model, judge_model=identity.judge_model)
+
+
+def _pinned_arm_missing(runs: Sequence[ComparedRun], pinned: str | None) -> Reasons:
+    if pinned is None:
+        return
+    for run in runs:
+        arm, questions = run.arms.get(pinned), len(run.compared_questions)
+        judged = 0 if arm is None else len(arm.points) + sum(arm.unscored_reasons.values())
+        if arm is None or (run.identity.is_judged and judged < questions):
+            yield PinnedArmMissing(run=run.name, arm=pinned, judged=judged, questions=questions, known=run.treatment_arms)
+
+
+def _differences(runs: Sequence[ComparedRun], factor: str, words: str, says: Sequence[str | None]) -> Iterator[ComparisonWarning]:
+    if len(set(says)) > 1:
+        sides = tuple(RunSays(run=run.name, says=text) for run, text in zip(runs, says, strict=True))
+        yield RunsDiffer(difference=FactorDiffers(factor=factor, words=words, sides=sides))
+
+
+def _config_words(run: ComparedRun) -> str:
+    config = run.identity.run_config or {}
+    return ", ".join(f"{name} {value}" for name, value in sorted(config.items()) if value is not None) or "provider defaults"
