@@ -38,6 +38,7 @@ def run(
     rerank_threshold: Annotated[
         float | None, typer.Option(min=0, max=1, show_default="0.3", help="Least rerank score of a kept chunk.")
     ] = None,
+    plugins: Annotated[str | None, typer.Option(help="Comma list of plugins, such as caveman:lite,truncate:80; '' for none.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Most tokens of an answer.")] = None,
     temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature of answers.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of draw 0; draw d sends seed + d.")] = None,
@@ -76,6 +77,7 @@ def run(
         model=model,
         provider=provider,
         harness=harness,
+        plugins=plugins,
         max_tokens=max_tokens,
         temperature=temperature,
         seed=seed,

@@ -129,7 +129,7 @@ def _header(facts: RunFacts, questions: QuestionSet, draw: int) -> JsonObject:
         "harness": facts.harness,
         "plugin_set": facts.plugin_set,
         "plugin_set_id": facts.plugin_set_id,
-        "plugins": [],
+        "plugins": [stamp.model_dump(mode="json") for stamp in facts.plugins],
         "cell": f"{facts.model}|{facts.harness}|{facts.plugin_set}",
         "arms": list(facts.arms),
         "baseline_arm": facts.baseline_arm,

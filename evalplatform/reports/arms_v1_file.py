@@ -44,8 +44,9 @@ class ArmsV1Question(Value):
 class ArmsV1(Value):
     """An arms.v1 file, read: its stamps, and its answers, scores and timings as rows of one draw.
 
-    `summary`, `cost_summary` and `retrieval_summary` are the blocks as the file states them; `recomputed_summary` and its like compute them
-    again. `materials` holds the judge materials whose text has its digest. `warnings` says in one sentence each what was skipped.
+    `plugins` holds the stamps as the file states them: what another tool stamps is open. `summary`, `cost_summary` and `retrieval_summary`
+    are the blocks as the file states them; `recomputed_summary` and its like compute them again. `materials` holds the judge materials
+    whose text has its digest. `warnings` says in one sentence each what was skipped.
     """
 
     source: str
@@ -56,6 +57,7 @@ class ArmsV1(Value):
     harness: str | None
     plugin_set: str
     plugin_set_id: str
+    plugins: tuple[dict[str, JsonValue], ...]
     arms: tuple[str, ...]
     baseline_arm: str
     total_questions: int
@@ -162,6 +164,7 @@ def read_arms_v1(path: str | Path) -> ArmsV1:
         harness=head.harness,
         plugin_set=head.plugin_set,
         plugin_set_id=head.plugin_set_id,
+        plugins=head.plugins,
         arms=head.arms,
         baseline_arm=head.baseline_arm,
         total_questions=len(questions) if head.total_questions is None else head.total_questions,

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StrictStr, ValidationError, model_validator
 
 from evalplatform.kernel.errors import InputError
+from evalplatform.plugins.plugin_set import EMPTY_PLUGIN_SET_ID, NO_PLUGINS_LABEL
 
 JsonObject = dict[str, JsonValue]
 SCHEMA_VERSION = "arms.v1"
-EMPTY_PLUGIN_SET_ID = "sha256:e3b0c44298fc1c149afbf4c8996fb924"
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -30,6 +30,10 @@ def _refuse_bool(value: object) -> object:
 
 def _null_as_empty(value: object) -> object:
     return {} if value is None else value
+
+
+def _null_as_no_items(value: object) -> object:
+    return () if value is None else value
 
 
 QuestionId = Annotated[str, BeforeValidator(_as_text_id), Field(min_length=1)]
@@ -151,8 +155,9 @@ class WireFile(_Wire):
     model: str | None = None
     provider: str | None = None
     harness: str | None = None
-    plugin_set: str = "none"
+    plugin_set: str = NO_PLUGINS_LABEL
     plugin_set_id: str = EMPTY_PLUGIN_SET_ID
+    plugins: Annotated[tuple[dict[str, JsonValue], ...], BeforeValidator(_null_as_no_items)] = ()
     arms: Annotated[tuple[StrictStr, ...], Field(min_length=1)]
     baseline_arm: str = "baseline"
     total_questions: Count | None = None

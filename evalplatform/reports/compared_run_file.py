@@ -17,8 +17,9 @@ from evalplatform.comparisons.run_factors import (
     retrieval_settings,
 )
 from evalplatform.kernel.errors import InputError, UnknownNameError
+from evalplatform.plugins.plugin_set import EMPTY_PLUGIN_SET_ID
 from evalplatform.reports.arms_v1_file import loaded_json
-from evalplatform.reports.arms_v1_wire import EMPTY_PLUGIN_SET_ID, WireHead, checked
+from evalplatform.reports.arms_v1_wire import WireHead, checked
 
 
 def read_compared_run(path: str | Path, *, name: str | None = None) -> ComparedRun:

@@ -7,6 +7,8 @@ from pydantic import Field
 from evalplatform.calls.counts import CallCounts
 from evalplatform.judging.judge import judge_model_stamp
 from evalplatform.kernel.values import Value
+from evalplatform.plugins.plugin import PluginStamp
+from evalplatform.plugins.plugin_set import plugin_set_id, plugin_set_label
 from evalplatform.ports.model_client import Sampling
 from evalplatform.project.policy import LEAST_COVERAGE_RATE
 
@@ -58,8 +60,7 @@ class RunFacts(Value):
     provider: str
     base_url: str | None = None
     harness: str = "arms-runner"
-    plugin_set: str = "none"
-    plugin_set_id: str = "sha256:e3b0c44298fc1c149afbf4c8996fb924"
+    plugins: tuple[PluginStamp, ...] = ()
     sampling: Sampling = Sampling()
     draws: int = 1
     arms: tuple[str, ...]
@@ -81,3 +82,13 @@ class RunFacts(Value):
     truncated_reason: str | None = None
     least_coverage_rate: float = LEAST_COVERAGE_RATE
     warnings: tuple[str, ...] = ()
+
+    @property
+    def plugin_set(self) -> str:
+        """The label of the plugins that modified every arm, such as `caveman:full+truncate:60`; `none` where there were none."""
+        return plugin_set_label(self.plugins)
+
+    @property
+    def plugin_set_id(self) -> str:
+        """The id of what they did."""
+        return plugin_set_id(self.plugins)

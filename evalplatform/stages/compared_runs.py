@@ -25,7 +25,6 @@ from evalplatform.judging.judge import judge_model_stamp
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.questions.records import QuestionSet
 from evalplatform.reports.arms_v1 import judge_context_stamp, run_config_block
-from evalplatform.reports.arms_v1_wire import EMPTY_PLUGIN_SET_ID
 from evalplatform.stages import arm_answers, arm_summary, judged_scores, question_set
 from evalplatform.stages.context import SuiteContext, refuse_mixed_versions
 from evalplatform.stages.facts import AnswerFacts, answer_facts, score_facts
@@ -141,7 +140,8 @@ def _identity(
         provider=cell.provider,
         base_url=cell.base_url,
         harness=cell.harness,
-        plugin_set_id=EMPTY_PLUGIN_SET_ID,
+        plugin_set=cell.plugin_set,
+        plugin_set_id=cell.plugin_set_id,
         arms=summary.arms,
         baseline_arm=summary.baseline_arm,
         arm_content_digests=arm_content_digests(summary.arms, versions.answers.inputs),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evalplatform.plugins.plugin_set import parse_plugins
 from evalplatform.reports.arms_v1 import arms_v1_payload
 from evalplatform.reports.arms_v1_file import read_arms_v1, recomputed_cost_summary, recomputed_summary, write_arms_v1
 from evalplatform.reports.run_facts import RunFacts
@@ -67,7 +68,7 @@ def test_our_numbers_are_those_the_reference_tool_computes_from_our_file(tmp_pat
 
 def test_the_reference_tool_compares_two_files_of_ours(tmp_path: Path) -> None:
     plain = written(tmp_path / "none.json")
-    shaped_facts = run_facts(list(TABLE)).with_changes(plugin_set="truncate:60", plugin_set_id="sha256:" + "1" * 32)
+    shaped_facts = run_facts(list(TABLE)).with_changes(plugins=parse_plugins(["truncate:60"]).stamps)
     shaped = written(tmp_path / "shaped.json", facts=shaped_facts)
     outcome = run_reference(
         "arms", "plugin-delta", "--baseline-json", str(plain), "--plugin-json", str(shaped), "--out-json", "delta.json", cwd=tmp_path
