@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from evalplatform.answering.records import ArmAnswer
 from evalplatform.artifacts.records import ArtifactManifest
@@ -52,18 +53,38 @@ async def materialize_judged_scores(context: SuiteContext, cell: Cell, judge: Ju
 
 async def _graded(context: SuiteContext, key: StageKey, judge: JudgeCell, answers_manifest: ArtifactManifest) -> StageResult:
     """Ask the judge what is not in the ledger, and store the scores."""
-    context.claim_key(judge)
     answers = arm_answers.stored_answers(context, answers_manifest)
     tasks = stored_tasks(context, answers_manifest, answers)
+    graded = await grade_tasks(context, judge, tasks)
+    return _stored(context, key, judge, placed_scores(answers, graded.judged), graded)
+
+
+@dataclass(frozen=True)
+class GradedTasks:
+    """What a judge said of tasks, and the calls that it took."""
+
+    judged: JudgedTasks
+    tally: CallTally
+
+
+async def grade_tasks(context: SuiteContext, judge: JudgeCell, tasks: Sequence[JudgeTask]) -> GradedTasks:
+    """Have a judge grade tasks; what the ledger holds is not asked again. The judge's key is claimed and its pinned sampling probed first.
+
+    Raises:
+        InputError: the judge's key stands for another judge, its endpoint cannot be opened, or it refuses the pinned parameters.
+    """
+    context.claim_key(judge)
     async with context.open_desk(judge.endpoint) as desk:
         await _probe(judge, desk)
-        judged = await _judged(context, judge, tasks, desk)
-        tally = desk.tally
-    scores = [
+        return GradedTasks(judged=await _judged(context, judge, tasks, desk), tally=desk.tally)
+
+
+def placed_scores(answers: Sequence[ArmAnswer], judged: JudgedTasks) -> list[JudgedScore]:
+    """Return each answer's judgement with its place, in the order of the answers."""
+    return [
         JudgedScore(question_id=answer.question_id, arm=answer.arm, draw=answer.draw, judgement=judgement)
         for answer, judgement in zip(answers, judged.judgements, strict=True)
     ]
-    return _stored(context, key, judge, scores, tally, judged)
 
 
 def score_inputs(context: SuiteContext, cell: Cell, judge: JudgeCell, versions: Mapping[str, str]) -> dict[str, str]:
@@ -186,10 +207,9 @@ async def _judged(context: SuiteContext, judge: JudgeCell, tasks: Sequence[Judge
     )
 
 
-def _stored(
-    context: SuiteContext, key: StageKey, judge: JudgeCell, scores: Sequence[JudgedScore], tally: CallTally, judged: JudgedTasks
-) -> StageResult:
+def _stored(context: SuiteContext, key: StageKey, judge: JudgeCell, scores: Sequence[JudgedScore], graded: GradedTasks) -> StageResult:
     content = SCORES.write(scores)
+    judged, tally = graded.judged, graded.tally
     scored = sum(score.judgement.points is not None for score in scores)
     reasons = (score.judgement.reason or "" for score in scores)
     failures = failures_of(reason for reason in reasons if reason.startswith(JUDGE_FAILED))
