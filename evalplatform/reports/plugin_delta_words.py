@@ -1,0 +1,84 @@
+"""The warnings of a plugin delta, each as a sentence."""
+
+from collections.abc import Mapping
+from functools import singledispatch
+
+from evalplatform.comparisons.plugin_delta_records import (
+    ControlHasPlugins,
+    DeltaWarning,
+    FewPairs,
+    OneHasJudgeMetrics,
+    PartialCost,
+    QuestionSetsDiffer,
+    RunTruncated,
+    SeedsDiffer,
+)
+from evalplatform.comparisons.refusals import RunSays
+from evalplatform.kernel.text import plural
+from evalplatform.project.policy import LEAST_COVERAGE_RATE
+from evalplatform.reports import words
+
+
+@singledispatch
+def delta_warning(warning: DeltaWarning) -> str:
+    """Return what to know before reading the numbers of a plugin delta."""
+    raise TypeError(f"no words for {type(warning).__name__}")
+
+
+@delta_warning.register
+def _(warning: ControlHasPlugins) -> str:
+    return (
+        f"{warning.run} has the plugin set {warning.plugin_set}: the delta is between two plugin sets, not against a run without plugins."
+    )
+
+
+@delta_warning.register
+def _(warning: OneHasJudgeMetrics) -> str:
+    return (
+        f"{warning.having} records what its judge calls took (judge_metrics) and {warning.lacking} does not, so the scores may have come "
+        "about in different ways."
+    )
+
+
+@delta_warning.register
+def _(warning: RunTruncated) -> str:
+    return f"{warning.run} stopped before every question was asked: {warning.why}"
+
+
+@delta_warning.register
+def _(warning: FewPairs) -> str:
+    arms = f"{warning.worst_arm} was" if len(warning.arms) == 1 else f"{words.listed(list(warning.arms))} were, {warning.worst_arm} least:"
+    return (
+        f"{arms} scored in both runs for {warning.pairs:,} of {plural(warning.questions, 'question')} "
+        f"({words.share(warning.pairs / warning.questions)}, {words.share(LEAST_COVERAGE_RATE)} needed): the rest may hide a difference."
+    )
+
+
+@delta_warning.register
+def _(warning: QuestionSetsDiffer) -> str:
+    return (
+        f"The question sets have the same ids and texts and are not the same ({_sides(warning.sides)}): something else of them differs, "
+        "perhaps what the judge grades against."
+    )
+
+
+@delta_warning.register
+def _(warning: SeedsDiffer) -> str:
+    return f"The runs have different seeds ({_sides(warning.sides)}): a part of every delta is the luck of the draw."
+
+
+def partial_cost_sentence(cost: PartialCost) -> str:
+    """Return that a cost is not of all answers."""
+    return (
+        f"The cost of {cost.arm} in {cost.run} covers {cost.priced_answers:,} of {plural(cost.answers, 'answer')}; the others have no "
+        "known price, so the cost delta is not of whole costs."
+    )
+
+
+def not_compared_words(not_compared: Mapping[str, tuple[str, ...]]) -> str:
+    """Return which factors could not be compared, and which runs say nothing of them: `retrieval settings (a and b)`; `nothing`."""
+    return ", ".join(f"{factor} ({words.listed(list(runs))})" for factor, runs in not_compared.items()) or "nothing"
+
+
+def _sides(sides: tuple[RunSays, RunSays]) -> str:
+    return ", ".join(f"{side.run}: {'none' if side.says is None else side.says}" for side in sides)
