@@ -12,7 +12,7 @@ from evalplatform.comparisons.model_comparison_records import ArmDifference, Mod
 from evalplatform.comparisons.refusals import NoCommonQuestion, Refused
 from evalplatform.comparisons.replicates import pooled_runs
 from evalplatform.comparisons.rivals import other_texts, rival_refusals, rival_warnings, scored_arm
-from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.stats.mean import plain_mean
 from evalplatform.stats.multiplicity import Correction
 
@@ -37,7 +37,8 @@ def compare_models(
         correction: `holm` or `bh`.
 
     Raises:
-        InputError: no run, a run without a name or two with one name, or a treatment arm that is the baseline.
+        InputError: no run, a run without a name or two with one name, a baseline that is no arm of its run, or a treatment arm that is the
+            baseline.
     """
     _check(runs, treatment_arm)
     refusals = list(rival_refusals(runs, pinned=treatment_arm, pool_replicates=pool_replicates))
@@ -82,6 +83,9 @@ def _check(runs: Sequence[ComparedRun], treatment_arm: str | None) -> None:
         raise InputError(f"{twice!r} is there twice; every run has a name of its own.", field="runs")
     if not all(name.strip() for name in names):
         raise InputError("a run's name must not be empty.", field="runs")
+    for run in runs:
+        if run.identity.baseline_arm not in run.arms:
+            raise UnknownNameError("baseline arm", run.identity.baseline_arm, run.arms, file=run.source, field="baseline_arm")
     if treatment_arm is not None and treatment_arm in {run.identity.baseline_arm for run in runs}:
         raise InputError(f"{treatment_arm!r} is the baseline arm; name an arm that is compared with it.", field="treatment_arm")
 

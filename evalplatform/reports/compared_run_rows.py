@@ -1,0 +1,171 @@
+"""The rows of an arms.v1 file as a comparison gathers them: by arm, points, counts, lengths, costs; the texts themselves are let go.
+
+Each value that is used is checked by hand where it stands. A model per row, as `arms_v1_wire` has for files that are kept, would take most
+of the time in files of many thousand rows.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from evalplatform.comparisons.compared_run import ComparedArm, CostFigures
+from evalplatform.comparisons.run_factors import profile_digests
+from evalplatform.kernel.errors import InputError, UnknownNameError
+from evalplatform.reports.arms_v1_wire import Count, Number, checked
+
+Difficulty = str | int | float
+
+
+class ArmRows:
+    """What is gathered of one arm, row by row."""
+
+    def __init__(self) -> None:
+        self.points: dict[str, float] = {}
+        self.unscored: Counter[str] = Counter()
+        self.answers = self.failed = self.with_system_prompt = 0
+        self.profile_digests: set[str] = set()
+        self.raw_chars: dict[str, float] = {}
+        self.final_chars: dict[str, float] = {}
+
+    def arm(self, cost: CostFigures) -> ComparedArm:
+        """Return what was gathered, and what the file says the arm cost."""
+        return ComparedArm(
+            points=self.points,
+            unscored_reasons=dict(self.unscored),
+            answers=self.answers,
+            failed=self.failed,
+            with_system_prompt=self.with_system_prompt,
+            profile_prompt_digests=frozenset(self.profile_digests),
+            raw_answer_chars=self.raw_chars,
+            final_answer_chars=self.final_chars,
+            cost=cost,
+        )
+
+
+@dataclass
+class RowReader:
+    """Reads the rows of one file into its arms. All it raises is InputError, which names file, field and rule."""
+
+    path: Path
+    arms: Mapping[str, ArmRows]
+
+    def answers(self, rows: list[Any]) -> Iterator[tuple[str, str, Difficulty | None]]:
+        """Gather every answer, and yield each question's id, text and difficulty."""
+        seen: set[str] = set()
+        for position, row in enumerate(rows):
+            where = f"answers.{position}"
+            question = self._question_id(row, where, seen)
+            for arm, record in self._by_arm(row, "arms", where).items():
+                self._add_answer(self.arms[arm], question, self._object(record, f"{where}.arms.{arm}"), f"{where}.arms.{arm}")
+            text = row.get("question_text")
+            if not isinstance(text, str):
+                raise InputError("is needed: the question's text.", file=self.path, field=f"{where}.question_text")
+            yield question, text, self._difficulty(row, where)
+
+    def evaluations(self, rows: list[Any], questions: Mapping[str, object]) -> Iterator[tuple[str, Difficulty | None]]:
+        """Gather every score, and yield each judged question's id and difficulty."""
+        seen: set[str] = set()
+        for position, row in enumerate(rows):
+            where = f"evaluations.{position}"
+            question = self._question_id(row, where, seen)
+            if question not in questions:
+                raise InputError(f"question id {question!r} has no answers in this file.", file=self.path, field=f"{where}.question_id")
+            for arm, score in self._by_arm(row, "scores", where).items():
+                self._add_score(self.arms[arm], question, score, f"{where}.scores.{arm}")
+            yield question, self._difficulty(row, where)
+
+    def cost(self, block: object, arm: str) -> CostFigures:
+        """Return an arm's block of `cost_summary`; a missing one says nothing."""
+        if block is None:
+            return CostFigures()
+        wire = checked(_WireCost, block, file=self.path, where=f"cost_summary.{arm}")
+        return CostFigures(
+            answers=wire.n,
+            priced_answers=wire.cost_known_n,
+            total_cost_usd=wire.total_cost_usd,
+            prompt_tokens=wire.prompt_tokens,
+            completion_tokens=wire.completion_tokens,
+            total_tokens=wire.total_tokens,
+            mean_latency_seconds=wire.mean_latency_sec,
+            mean_time_to_first_token_seconds=wire.mean_ttft_sec,
+        )
+
+    def _add_answer(self, arm: ArmRows, question: str, record: Mapping[str, Any], where: str) -> None:
+        arm.answers += 1
+        if record.get("error") is not None:
+            arm.failed += 1
+        elif record.get("used_system_prompt") is True:
+            arm.with_system_prompt += 1
+        if metadata := record.get("metadata"):
+            arm.profile_digests.update(profile_digests(self._object(metadata, f"{where}.metadata")))
+        answer = record.get("answer")
+        if isinstance(answer, str):
+            metrics, raw = self._object(record.get("metrics") or {}, f"{where}.metrics"), record.get("raw_answer")
+            arm.final_chars[question] = _chars(metrics.get("final_answer_chars"), answer)
+            arm.raw_chars[question] = _chars(metrics.get("raw_answer_chars"), raw if isinstance(raw, str) else answer)
+        elif answer is not None:
+            raise InputError("is a text, or null.", file=self.path, field=f"{where}.answer")
+
+    def _add_score(self, arm: ArmRows, question: str, score: object, where: str) -> None:
+        if score is None:
+            arm.unscored["no_answer"] += 1
+            return
+        found = self._object(score, where)
+        points = found.get("aggregate")
+        if points is None:
+            arm.unscored[str(found.get("error") or "unknown").split(": ")[0]] += 1
+        elif isinstance(points, int | float) and not isinstance(points, bool) and 0 <= points <= 100:
+            arm.points[question] = float(points)
+        else:
+            raise InputError(f"is a number from 0 to 100, not {points!r}.", file=self.path, field=f"{where}.aggregate")
+
+    def _question_id(self, row: object, where: str, seen: set[str]) -> str:
+        found = self._object(row, where).get("question_id")
+        if isinstance(found, bool) or not isinstance(found, str | int) or found == "":
+            raise InputError("is needed: a text or a whole number.", file=self.path, field=f"{where}.question_id")
+        question = str(found)
+        if question in seen:
+            raise InputError(f"question id {question!r} is there twice.", file=self.path, field=f"{where}.question_id")
+        seen.add(question)
+        return question
+
+    def _by_arm(self, row: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+        found = row.get(key)
+        if not isinstance(found, dict):
+            raise InputError("is needed: an object by arm.", file=self.path, field=f"{where}.{key}")
+        for arm in found:
+            if arm not in self.arms:
+                raise UnknownNameError("arm", arm, self.arms, file=self.path, field=f"{where}.{key}")
+        return found
+
+    def _difficulty(self, row: Mapping[str, Any], where: str) -> Difficulty | None:
+        found = row.get("difficulty")
+        if found is None or (isinstance(found, str | int | float) and not isinstance(found, bool)):
+            return found
+        raise InputError("is a text or a number.", file=self.path, field=f"{where}.difficulty")
+
+    def _object(self, value: object, where: str) -> Mapping[str, Any]:
+        if not isinstance(value, dict):
+            raise InputError("is an object.", file=self.path, field=where)
+        return value
+
+
+def _chars(stated: object, text: str) -> float:
+    return float(stated) if isinstance(stated, int | float) and not isinstance(stated, bool) else float(len(text))
+
+
+class _WireCost(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+
+    n: Count | None = None
+    cost_known_n: Count | None = None
+    total_cost_usd: Number | None = None
+    prompt_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    total_tokens: Count | None = None
+    mean_latency_sec: Number | None = None
+    mean_ttft_sec: Number | None = None
