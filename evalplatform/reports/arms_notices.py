@@ -67,7 +67,7 @@ def all_facts(facts: RunFacts, questions: QuestionSet, summary: ArmSummary) -> t
 
 def notices(facts: RunFacts, questions: QuestionSet, summary: ArmSummary, rows: RunRows) -> tuple[Notice, ...]:
     """Return every warning, the worst first."""
-    found = [*_completeness(facts, questions, summary, rows), *_offline(facts), *_per_arm(facts, summary, rows)]
+    found = [*_completeness(facts, questions, summary, rows), *_offline(facts), *_shaped(facts, rows), *_per_arm(facts, summary, rows)]
     found += [Notice(level="caution", text=text) for text in (*facts.warnings, *questions.warnings)]
     order = {"problem": 0, "caution": 1, "note": 2}
     return tuple(sorted(found, key=lambda notice: order[notice.level]))
@@ -113,6 +113,16 @@ def _offline(facts: RunFacts) -> list[Notice]:
         text = f"Offline grader: points come from {facts.judge.model}, a program that applies a fixed rule, not from a judge model."
         found.append(Notice(level="caution", text=text))
     return found
+
+
+def _shaped(facts: RunFacts, rows: RunRows) -> list[Notice]:
+    shaped = [row for row in rows.answers.values() if row.raw_answer is not None]
+    changed = sum(row.raw_answer != row.answer for row in shaped)
+    text = (
+        f"Shaped answers: plugins ({facts.plugin_set}) changed {changed:,} of {plural(len(shaped), 'answer')}. Points are of what a user "
+        "would see; tokens and cost are of what the model wrote."
+    )
+    return [Notice(level="note", text=text)] if shaped else []
 
 
 def _per_arm(facts: RunFacts, summary: ArmSummary, rows: RunRows) -> list[Notice]:
