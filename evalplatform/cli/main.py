@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from evalplatform import __version__
-from evalplatform.cli import arms, assets, backfill, doctor, judge, labels, ledger, project, serve, sync
+from evalplatform.cli import arms, assets, backfill, batch, doctor, judge, labels, ledger, project, serve, sync
 from evalplatform.kernel.errors import EvalplatformError, StorageUnavailableError
 
 DONE = 0
@@ -47,6 +47,7 @@ def _evalplatform(
 
 app.add_typer(arms.app, name="arms")
 app.add_typer(assets.app, name="assets")
+app.add_typer(batch.app, name="batch")
 app.add_typer(judge.app, name="judge")
 app.add_typer(labels.app, name="labels")
 app.add_typer(ledger.app, name="ledger")

@@ -1,6 +1,6 @@
 """`profile:<path>`: a Markdown file's body as the answering agent's system prompt."""
 
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from pydantic import JsonValue
 
@@ -52,11 +52,7 @@ def build(argument: str, *, context: ArmBuildContext) -> ProfileTreatment:
         TreatmentFileError: the file is missing, unreadable, or has no body: an arm that sends nothing would be a baseline in disguise;
             or its id cannot be an arm's name.
     """
-    path = existing_path(argument, base_folder=context.base_folder)
-    front_matter = split_front_matter(read_text(path, shown_as=argument))
-    prompt = capped_payload(front_matter.body)
-    if not prompt.text:
-        raise TreatmentFileError("has no text below its front matter, so this profile would send nothing.", file=argument)
+    front_matter, prompt = read_profile(argument, base_folder=context.base_folder)
     profile_id = text_field(front_matter, "id", shown_as=argument) or PurePosixPath(argument).stem
     return ProfileTreatment(
         profile_id=checked_name(profile_id, shown_as=argument, field="id"),
@@ -65,6 +61,20 @@ def build(argument: str, *, context: ArmBuildContext) -> ProfileTreatment:
         prompt=prompt,
         warnings=_warnings(front_matter, prompt, shown_as=argument),
     )
+
+
+def read_profile(argument: str, *, base_folder: Path) -> tuple[FrontMatter, Payload]:
+    """Return a profile's front matter, and its prompt as it would be sent now.
+
+    Raises:
+        TreatmentFileError: the file is missing, unreadable, or has no body.
+    """
+    path = existing_path(argument, base_folder=base_folder)
+    front_matter = split_front_matter(read_text(path, shown_as=argument))
+    prompt = capped_payload(front_matter.body)
+    if not prompt.text:
+        raise TreatmentFileError("has no text below its front matter, so this profile would send nothing.", file=argument)
+    return front_matter, prompt
 
 
 def _warnings(front_matter: FrontMatter, prompt: Payload, *, shown_as: str) -> tuple[str, ...]:

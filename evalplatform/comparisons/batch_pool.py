@@ -1,0 +1,155 @@
+"""The deltas of a batch: each file's own, and one over all questions of the batch where its runs can be pooled.
+
+Pooling weighs every question alike; the mean of the files' means weighs every file alike. With sets of different sizes the two differ.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from evalplatform.comparisons.comparability import refusals_among
+from evalplatform.comparisons.compared_run import ComparedRun
+from evalplatform.comparisons.refusals import ArmContentsDiffer, FactorDiffers, Refusal, Refused, RunSays
+from evalplatform.kernel.seeds import derived_seed
+from evalplatform.kernel.values import Value
+from evalplatform.stats.mean import plain_mean
+from evalplatform.stats.paired import PairedEffect, paired_effect
+
+ROUNDING_POINTS = 0.1
+"""How far a stated delta may lie from the paired one by rounding alone: it is the difference of two averages of one decimal each."""
+
+
+@dataclass(frozen=True)
+class PairedArms:
+    """A run, its treatment arm, and the delta that its file states for that arm, in points."""
+
+    run: ComparedRun
+    treatment_arm: str
+    stated_delta_points: float | None
+
+    @property
+    def differences_points(self) -> dict[str, float]:
+        """Treatment minus baseline by question, over the questions that both scored."""
+        baseline, treatment = self.run.arms[self.run.identity.baseline_arm].points, self.run.arms[self.treatment_arm].points
+        return {question: treatment[question] - points for question, points in baseline.items() if question in treatment}
+
+
+class CellDelta(Value):
+    """One file's delta over the questions that both its arms scored. `effect` is None for a single pair.
+
+    `baseline_scored` and `treatment_scored` say how many questions each arm has points for, with or without the other.
+    """
+
+    treatment_arm: str
+    model: str | None
+    questions: int
+    baseline_scored: int
+    treatment_scored: int
+    pairs: int
+    mean_points: float
+    effect: PairedEffect | None
+    stated_points: float | None
+
+    @property
+    def stated_differs(self) -> bool:
+        """Whether the file's own delta is another number than the paired one, by more than rounding explains."""
+        return self.stated_points is not None and abs(self.stated_points - self.mean_points) > ROUNDING_POINTS + 1e-9
+
+
+class PooledDelta(Value):
+    """The delta over every question of the batch. `effect` is None for a single pair.
+
+    `mean_of_file_means_points` weighs files instead of questions. Where a question was asked in several files, `effect` allows for that:
+    its clusters are the questions.
+    """
+
+    files: int
+    pairs: int
+    mean_points: float
+    mean_of_file_means_points: float
+    effect: PairedEffect | None
+
+
+def cell_delta(arms: PairedArms) -> CellDelta | None:
+    """Return one file's delta, or None where no question was scored in both arms."""
+    run, differences = arms.run, list(arms.differences_points.values())
+    if not differences:
+        return None
+    return CellDelta(
+        treatment_arm=arms.treatment_arm,
+        model=run.identity.model,
+        questions=run.identity.total_questions,
+        baseline_scored=len(run.arms[run.identity.baseline_arm].points),
+        treatment_scored=len(run.arms[arms.treatment_arm].points),
+        pairs=len(differences),
+        mean_points=plain_mean(differences),
+        effect=_effect(differences, None, run.name),
+        stated_points=arms.stated_delta_points,
+    )
+
+
+def pool(cells: Sequence[PairedArms]) -> PooledDelta | Refused | None:
+    """Return the delta over the questions of all runs, or why they are not pooled.
+
+    Runs may differ in model, product, questions and treatment; not in the judge, in what it was shown, in plugins, in draws, or in the
+    content behind one arm's name.
+
+    Args:
+        cells: runs that have points for at least one question in both arms; without any there is None.
+    """
+    if not cells:
+        return None
+    runs = [cell.run for cell in cells]
+    refusals: list[Refusal] = [*refusals_among("batch_pool", runs), *_two_prompts(cells), *_two_contents(cells)]
+    if refusals:
+        return Refused(comparison="batch_pool", runs=tuple(run.name for run in runs), refusals=tuple(refusals))
+    by_run = [cell.differences_points for cell in cells]
+    differences = [difference for of_run in by_run for difference in of_run.values()]
+    questions = [_question_key(run, question) for run, of_run in zip(runs, by_run, strict=True) for question in of_run]
+    return PooledDelta(
+        files=len(cells),
+        pairs=len(differences),
+        mean_points=plain_mean(differences),
+        mean_of_file_means_points=plain_mean([plain_mean(list(of_run.values())) for of_run in by_run]),
+        effect=_effect(differences, questions if len(set(questions)) < len(questions) else None, "pooled"),
+    )
+
+
+def _question_key(run: ComparedRun, question: str) -> str:
+    """Return what names a question across files: ids are unique in their own set of one product only."""
+    return "\x1f".join((run.identity.library_name or "", run.identity.question_texts_digest or run.name, question))
+
+
+def _two_prompts(cells: Sequence[PairedArms]) -> Iterator[FactorDiffers]:
+    """Yield a refusal for each arm name that stands for several profiles: it comes from the profile's id, which an edit leaves as it is.
+
+    A run from before prompts were stamped says nothing of them.
+    """
+    by_arm: dict[str, dict[str, tuple[str, ...]]] = {}
+    for cell in cells:
+        if digests := cell.run.arms[cell.treatment_arm].profile_prompt_digests:
+            by_arm.setdefault(cell.treatment_arm, {})[cell.run.name] = tuple(sorted(digests))
+    for arm, by_run in by_arm.items():
+        half_stale = "+" not in arm and any(len(digests) > 1 for digests in by_run.values())  # a combined arm may hold several profiles
+        if half_stale or len(set(by_run.values())) > 1:
+            sides = tuple(RunSays(run=run, says=", ".join(digests)) for run, digests in by_run.items())
+            yield FactorDiffers(factor="profile_prompt", words=f"the prompt behind the arm name {arm}", sides=sides)
+
+
+def _two_contents(cells: Sequence[PairedArms]) -> Iterator[ArmContentsDiffer]:
+    """Yield a refusal for each arm of one product that injects several contents. Profiles have their own."""
+    by_arm: dict[tuple[str | None, str], dict[str, str]] = {}
+    for cell in cells:
+        digest = (cell.run.identity.arm_content_digests or {}).get(cell.treatment_arm)
+        if digest is not None and not cell.run.arms[cell.treatment_arm].profile_prompt_digests:
+            by_arm.setdefault((cell.run.identity.library_name, cell.treatment_arm), {})[cell.run.name] = digest
+    for (_, arm), by_run in by_arm.items():
+        if len(set(by_run.values())) > 1:
+            yield ArmContentsDiffer(runs=tuple(by_run), arms=(arm,))
+
+
+def _effect(differences: Sequence[float], clusters: Sequence[str] | None, label: str) -> PairedEffect | None:
+    if len(differences) < 2:
+        return None
+    from numpy.random import default_rng
+
+    return paired_effect(differences, clusters=clusters, rng=default_rng(derived_seed("batch check", label)))

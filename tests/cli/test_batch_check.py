@@ -1,0 +1,337 @@
+"""`evalplatform batch check`: a sentence for everything that is wrong, and an exit code that says whether anything is."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from evalplatform.kernel.digests import text_digest
+from tests.cli.conftest import Command
+from tests.support.arm_rows import Points
+from tests.support.batch_files import batch_file, changed_file
+
+BASELINE: list[Points] = [50.0 + number % 7 for number in range(40)]
+TREATMENT: list[Points] = [56.0 + number % 5 for number in range(40)]
+PROFILE_TEXT = "---\nid: concise\n---\nAnswer in one sentence.\n"
+
+
+@pytest.fixture
+def batch(tmp_path: Path) -> Path:
+    """A batch of one model over two question sets."""
+    folder = tmp_path / "batch"
+    batch_file(folder / "small_regular.json", baseline=BASELINE, treatment=TREATMENT)
+    batch_file(folder / "small_golden.json", baseline=BASELINE[:20], treatment=TREATMENT[:20])
+    return folder
+
+
+def test_a_batch_that_is_what_it_should_be_passes_with_its_pooled_delta(command: Command, batch: Path, tmp_path: Path) -> None:
+    (tmp_path / "concise.md").write_text(PROFILE_TEXT)
+    ran = command("batch", "check", batch, "--profile", "concise.md", "--expect-files", "2")
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert [line.split()[:2] for line in lines[:2]] == [["passed", "small_golden.json"], ["passed", "small_regular.json"]]
+    assert "pooled over questions; the mean of the files' means is" in lines[2]
+    assert "over 60 pairs of 2 files" in lines[2]
+    assert lines[3:] == ["2 files: every check passed."]
+
+
+def test_every_rule_has_the_default_that_help_names(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = command("batch", "check", "--help").out
+    for default in ("baseline", "profile:*", "claude-sonnet-5-5", "anthropic", "regular=40,golden=20"):
+        assert f"[default: {default}]" in shown
+
+
+def spoiled(**changes: Any) -> Callable[[Path], None]:
+    return lambda folder: changed_file(folder / "small_regular.json", **changes)
+
+
+def three_arms(folder: Path) -> None:
+    data = json.loads((folder / "small_regular.json").read_text())
+    changed_file(folder / "small_regular.json", arms=[*data["arms"], "docs"])
+
+
+def an_arm_short(folder: Path) -> None:
+    data = json.loads((folder / "small_regular.json").read_text())
+    del data["answers"][0]["arms"]["profile:concise"]
+    changed_file(folder / "small_regular.json", answers=data["answers"])
+
+
+def leaked_prompt(folder: Path) -> None:
+    data = json.loads((folder / "small_regular.json").read_text())
+    data["answers"][3]["arms"]["baseline"]["used_system_prompt"] = True
+    data["answers"][4]["arms"]["profile:concise"]["used_system_prompt"] = False
+    changed_file(folder / "small_regular.json", answers=data["answers"])
+
+
+def unscored(folder: Path) -> None:
+    batch_file(folder / "small_regular.json", baseline=BASELINE, treatment=[None, None, None, *TREATMENT[3:]])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "check", "sentence"),
+    [
+        (
+            spoiled(truncated="budget_exhausted"),
+            "complete",
+            "The run is truncated (budget_exhausted): it stopped before every question was asked.",
+        ),
+        (
+            three_arms,
+            "arms",
+            "A file of a batch has exactly two arms; this one has 3: baseline, profile:concise and docs.",
+        ),
+        (
+            spoiled(baseline_arm="profile:concise"),
+            "baseline_arm",
+            "Deltas are measured from profile:concise, not from baseline: from another zero.",
+        ),
+        (
+            spoiled(judge_model="global.anthropic.claude-sonnet-4-6", judge_provider="amazon-bedrock"),
+            "judge",
+            "The judge is amazon-bedrock/global.anthropic.claude-sonnet-4-6, and the batch's judge is anthropic/claude-sonnet-5-5.",
+        ),
+        (
+            spoiled(evaluations=None, judge_model=None, judge_provider=None, judge_context=None),
+            "judge",
+            "The run was not judged: it has answers and no points.",
+        ),
+        (
+            spoiled(model="global.anthropic.claude-sonnet-5-5-v1:0", provider="amazon-bedrock"),
+            "self_judging",
+            (
+                "Self-judging: amazon-bedrock/global.anthropic.claude-sonnet-5-5-v1:0 answered and anthropic/claude-sonnet-5-5 judged, "
+                "which is one model by its name; models favour what they would write."
+            ),
+        ),
+        (
+            spoiled(judge_context="treatment_material.v1+snippet_fallback"),
+            "judge_context",
+            (
+                "Some scores saw the stored material and some only snippets (treatment_material.v1+snippet_fallback); "
+                "such a run pools with nothing."
+            ),
+        ),
+        (
+            an_arm_short,
+            "answers",
+            "The file states 40 questions, and profile:concise has 39 answer rows.",
+        ),
+        (
+            leaked_prompt,
+            "system_prompt",
+            (
+                "A system prompt did not reach 1 of 40 answers of profile:concise and reached 1 of 40 answers of baseline: "
+                "the delta is not the profile's."
+            ),
+        ),
+        (
+            unscored,
+            "coverage",
+            "Coverage: 37 of 40 questions were scored in both arms (92.5%), below 95%; unscored: malformed_reply 3.",
+        ),
+        (
+            lambda folder: (folder / "small_regular.json").write_text('{"arms": ['),
+            "schema",
+            "The file cannot be read as arms.v1: line 1: is not JSON: EOF while parsing a list.",
+        ),
+        (
+            spoiled(arms=None),
+            "schema",
+            "The file cannot be read as arms.v1: arms: Field required.",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) and " " not in value else "",
+)
+def test_what_is_wrong_with_a_file_is_said_and_the_answer_is_no(
+    command: Command, batch: Path, spoil: Callable[[Path], Any], check: str, sentence: str
+) -> None:
+    spoil(batch)
+    ran = command("batch", "check", batch)
+    assert ran.code == 1
+    assert f"  {check}: {sentence}" in ran.out.splitlines()
+    assert "FAILED small_regular.json" in ran.out
+    assert "passed small_golden.json" in ran.out
+    assert ran.out.splitlines()[-1].startswith("2 files: ")
+
+
+def test_a_result_that_its_writer_rejected_is_a_finding_and_an_unfinished_write_is_named(command: Command, batch: Path) -> None:
+    (batch / "large_regular.json.rejected").write_text("{}")
+    (batch / ".large_golden.json.4711.partial").write_text("{")
+    ran = command("batch", "check", batch, "--expect-files", "3")
+    assert ran.code == 1
+    assert "  schema: The writer of this result rejected it as invalid; it was paid for, and the batch lacks" in ran.out
+    assert "FAILED batch, files: The batch has 2 files, and --expect-files says 3." in ran.out
+    assert "skipped .large_golden.json.4711.partial: a write that did not finish" in ran.out
+
+
+def test_files_of_another_schema_are_named_and_not_counted(command: Command, batch: Path) -> None:
+    (batch / "matrix-rollup.json").write_text('{"schema_version": "matrix_rollup.v1"}')
+    (batch / "list.json").write_text("[]")
+    (batch / "settings.json").write_text("{}")
+    (batch / "notes.md").write_text("notes")
+    ran = command("batch", "check", batch, "--expect-files", "2")
+    assert ran.code == 0
+    assert "skipped matrix-rollup.json: states the schema matrix_rollup.v1" in ran.out
+    assert "skipped list.json: no object, so of another schema" in ran.out
+    assert "skipped settings.json: states no schema, and has neither arms nor answers" in ran.out
+    assert "notes.md" not in ran.out
+
+
+def test_an_edited_profile_makes_the_artifact_stale(command: Command, batch: Path, tmp_path: Path) -> None:
+    (tmp_path / "concise.md").write_text(PROFILE_TEXT.replace("one sentence", "two sentences"))
+    ran = command("batch", "check", batch, "--profile", "concise.md")
+    assert ran.code == 1
+    was, now = text_digest("Answer in one sentence."), text_digest("Answer in two sentences.")
+    said = f"  profile: STALE ARTIFACT: profile:concise was sent the prompt {was}, and concise.md now gives {now}. Run it again."
+    assert ran.out.splitlines().count(said) == 2
+
+
+def test_another_front_matter_or_line_at_the_end_leaves_a_profile_as_it_is(command: Command, batch: Path, tmp_path: Path) -> None:
+    (tmp_path / "concise.md").write_text(PROFILE_TEXT.replace("id: concise", "id: concise\nname: Terse") + "\n\n")
+    assert command("batch", "check", batch, "--profile", "concise.md").code == 0
+
+
+def test_a_file_from_before_prompts_were_stamped_cannot_be_shown_to_be_current(command: Command, batch: Path, tmp_path: Path) -> None:
+    (tmp_path / "concise.md").write_text(PROFILE_TEXT)
+    batch_file(batch / "small_regular.json", baseline=BASELINE, treatment=TREATMENT, prompt=None)
+    ran = command("batch", "check", batch, "--profile", "concise.md")
+    assert ran.code == 1
+    assert "  profile: The answers of profile:concise do not say which prompt they were sent" in ran.out
+
+
+def test_other_arms_are_asked_for_by_a_pattern(command: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "skills"
+    for name in ("a", "b"):
+        batch_file(folder / f"{name}_regular.json", arm=f"skill:{name}", baseline=BASELINE, treatment=TREATMENT, prompt=None)
+    ran = command("batch", "check", folder)
+    assert ran.code == 1
+    assert "  treatment_arm: The treatment arm is skill:a, which does not fit profile:*." in ran.out
+    assert command("batch", "check", folder, "--treatment-arm", "skill:*").code == 0
+
+
+@pytest.mark.parametrize(
+    ("expect_n", "sentence"),
+    [
+        (
+            "golden=20,regular=81",
+            "--expect-n says regular=81, and the file states 40 questions: the map is mis-specified for this file; that is no short run.",
+        ),
+        (
+            "golden=20,qt=5",
+            (
+                "The file's name ends in none of the suffixes of --expect-n (golden and qt), and gated by its own count of 40 "
+                "it would hold by construction; give it a suffix and a count."
+            ),
+        ),
+    ],
+)
+def test_a_size_that_nothing_says_or_that_is_said_wrongly_is_reported(command: Command, batch: Path, expect_n: str, sentence: str) -> None:
+    ran = command("batch", "check", batch, "--expect-n", expect_n)
+    assert ran.code == 1
+    assert [line for line in ran.out.splitlines() if line.startswith("  ")] == [f"  question_count: {sentence}"]
+
+
+def test_files_that_cannot_be_pooled_say_which_and_why(command: Command, batch: Path) -> None:
+    changed_file(batch / "small_golden.json", judge_context=None)
+    ran = command("batch", "check", batch)
+    assert ran.code == 1
+    (line,) = (line for line in ran.out.splitlines() if line.startswith("FAILED batch"))
+    assert line.startswith("FAILED batch, pooling: The files are not pooled. ")
+    assert "judge material (judge_context)" in line
+    assert "small_golden.json" in line
+    assert "small_regular.json" in line
+    assert "pooled over questions" not in ran.out
+
+
+def test_a_delta_that_a_file_states_otherwise_is_shown_beside_the_paired_one(command: Command, batch: Path) -> None:
+    batch_file(batch / "small_regular.json", baseline=[99.0, *BASELINE[1:]], treatment=[None, *TREATMENT[1:]])
+    ran = command("batch", "check", batch)
+    assert ran.code == 0
+    (line,) = (line for line in ran.out.splitlines() if "small_regular.json" in line)
+    stated = json.loads((batch / "small_regular.json").read_text())["summary"]["per_arm"]["profile:concise"]["delta_vs_baseline"]
+    assert line.endswith(f"over 39 of 40 questions; the file states +{stated}")
+
+
+def test_json_holds_every_check_and_unrounded_numbers(command: Command, batch: Path) -> None:
+    changed_file(batch / "small_golden.json", truncated="deferred")
+    ran = command("batch", "check", batch, "--json")
+    result = json.loads(ran.out)
+    assert ran.code == 1
+    assert (result["passed"], result["findings"]) == (False, 1)
+    golden, regular = result["files"]
+    assert (golden["file"], golden["passed"], regular["passed"]) == ("small_golden.json", False, True)
+    failed = [check for check in golden["checks"] if check["passed"] is False]
+    assert [(check["check"], check["finding"]["reason"]) for check in failed] == [("complete", "deferred")]
+    assert failed[0]["sentence"].startswith("The run is truncated (deferred)")
+    expected = sum(b - a for a, b in zip(BASELINE, TREATMENT, strict=True) if a is not None and b is not None) / 40
+    assert regular["delta"]["mean_points"] == pytest.approx(expected, abs=1e-12)
+    assert result["pooled"]["pairs"] == 60
+    assert result["rules"]["expected_questions"] == {"regular": 40, "golden": 20}
+
+
+def test_reports_and_junit_name_every_finding(command: Command, batch: Path, tmp_path: Path) -> None:
+    leaked_prompt(batch)
+    ran = command("batch", "check", batch, "--out-md", "out/check.md", "--out-html", "out/check.html", "--junit", "out/check.xml")
+    assert ran.code == 1
+    sentence = "A system prompt did not reach 1 of 40 answers of profile:concise"
+    assert sentence in (tmp_path / "out/check.md").read_text()
+    assert sentence in (tmp_path / "out/check.html").read_text()
+    (suite,) = ElementTree.fromstring((tmp_path / "out/check.xml").read_bytes())
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("28", "1", "0")
+    (failed,) = (case for case in suite if case.find("failure") is not None)
+    assert (failed.get("classname"), (failed.get("name") or "").split(":")[0]) == ("small_regular.json", "system_prompt")
+    assert (failed.findtext("failure") or "").startswith(sentence)
+    not_made = [case.get("name") for case in suite if case.find("skipped") is not None]
+    assert len(not_made) == 3, "two profiles, and the number of files, were not asked for"
+
+
+def test_terminal_controls_in_a_models_name_reach_neither_terminal_nor_junit(command: Command, batch: Path, tmp_path: Path) -> None:
+    changed_file(batch / "small_golden.json", judge_model="\x1b[31mred\x00\ufffe]]>")
+    ran = command("batch", "check", batch, "--junit", "check.xml")
+    assert ran.code == 1
+    assert "\x1b" not in ran.out
+    assert "⟨U+001B⟩[31mred⟨U+0000⟩⟨U+FFFE⟩]]>" in ran.out
+    (suite,) = ElementTree.fromstring((tmp_path / "check.xml").read_bytes())
+    assert int(suite.get("failures", "0")) == 2, "the judge, and that the files differ in it"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nowhere",), "nowhere: is no folder."),
+        (("empty",), "empty: holds no arms.v1 file."),
+        (("other",), "other: holds no arms.v1 file (rollup.json: states the schema matrix_rollup.v1)."),
+        (
+            ("batch", "--expect-n", "regular"),
+            "--expect-n: takes SUFFIX=COUNT with a count from 1, such as regular=40,golden=20; not 'regular'.",
+        ),
+        (("batch", "--expect-n", "regular=0"), "not 'regular=0'."),
+        (("batch", "--expect-n", "=40"), "not '=40'."),
+        (("batch", "--expect-n", "a=1,a=2"), "--expect-n: has the suffix 'a' twice."),
+        (("batch", "--expect-n", ","), "--expect-n: needs at least one SUFFIX=COUNT"),
+        (("batch", "--expect-files", "0"), "--expect-files"),
+        (("batch", "--profile", "none.md"), "none.md: does not exist."),
+        (("batch", "--out-md", "a", "--junit", "a"), "--junit: names the file that --out-md names."),
+    ],
+)
+def test_what_cannot_be_answered_ends_with_2(command: Command, batch: Path, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    for name in ("empty", "other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "other" / "rollup.json").write_text('{"schema_version": "matrix_rollup.v1"}')
+    ran = command("batch", "check", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+
+
+def test_a_junit_file_of_an_earlier_success_does_not_outlive_the_batch(command: Command, batch: Path, tmp_path: Path) -> None:
+    assert command("batch", "check", batch, "--junit", "check.xml").code == 0
+    for path in batch.iterdir():
+        path.unlink()
+    assert command("batch", "check", batch, "--junit", "check.xml").code == 2
+    (suite,) = ElementTree.fromstring((tmp_path / "check.xml").read_bytes())
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+    assert "holds no arms.v1 file" in (suite.findtext("testcase/error") or "")
