@@ -55,6 +55,8 @@ def plugin_delta(baseline: ComparedRun, plugin: ComparedRun, *, correction: Corr
         control=baseline.identity,
         control_name=baseline.name,
         plugin_name=plugin.name,
+        control_source=baseline.source,
+        plugin_source=plugin.source,
         plugin_set=plugin.identity.plugin_set,
         plugin_set_id=plugin.identity.plugin_set_id,
         scores=scores,

@@ -144,6 +144,7 @@ class PluginDelta(Value):
     Attributes:
         control: the run that deltas are taken from; its identity, since the two differ in nothing but the plugin set.
         control_name, plugin_name: what reports call the two runs.
+        control_source, plugin_source: where they were read.
         plugin_set, plugin_set_id: those of the run with the plugins; the control's are in `control`.
         scores, costs, texts: one an arm, in the order of the runs.
         correction: what the verdicts were corrected by; their family is the arms of this delta that have an effect.
@@ -155,6 +156,8 @@ class PluginDelta(Value):
     control: RunIdentity
     control_name: str
     plugin_name: str
+    control_source: str
+    plugin_source: str
     plugin_set: str
     plugin_set_id: str | None
     scores: tuple[ScoreDelta, ...]

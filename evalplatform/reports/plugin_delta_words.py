@@ -1,6 +1,6 @@
 """The warnings of a plugin delta, each as a sentence."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 
 from evalplatform.comparisons.plugin_delta_records import (
@@ -67,17 +67,27 @@ def _(warning: SeedsDiffer) -> str:
     return f"The runs have different seeds ({_sides(warning.sides)}): a part of every delta is the luck of the draw."
 
 
-def partial_cost_sentence(cost: PartialCost) -> str:
-    """Return that a cost is not of all answers."""
-    return (
-        f"The cost of {cost.arm} in {cost.run} covers {cost.priced_answers:,} of {plural(cost.answers, 'answer')}; the others have no "
-        "known price, so the cost delta is not of whole costs."
-    )
+def partial_costs_sentence(costs: Sequence[PartialCost]) -> str:
+    """Return which costs leave out answers, as one sentence."""
+    by_arm: dict[str, list[str]] = {}
+    for cost in costs:
+        by_arm.setdefault(cost.arm, []).append(f"{cost.priced_answers:,} of {cost.answers:,} in {cost.run}")
+    named = "; ".join(f"{arm} {', '.join(parts)}" for arm, parts in by_arm.items())
+    return f"Some answers have no known price and are left out of the costs, so a cost delta is not of whole costs. Priced: {named}."
 
 
 def not_compared_words(not_compared: Mapping[str, tuple[str, ...]]) -> str:
-    """Return which factors could not be compared, and which runs say nothing of them: `retrieval settings (a and b)`; `nothing`."""
-    return ", ".join(f"{factor} ({words.listed(list(runs))})" for factor, runs in not_compared.items()) or "nothing"
+    """Return which runs do not say what: `a and b do not say the retrieval settings; b does not say the answer prompt`; else `nothing`."""
+    by_runs: dict[tuple[str, ...], list[str]] = {}
+    for factor, runs in not_compared.items():
+        by_runs.setdefault(runs, []).append(factor)
+    return (
+        "; ".join(
+            f"{words.listed(list(runs))} {'does' if len(runs) == 1 else 'do'} not say the {words.listed(factors)}"
+            for runs, factors in by_runs.items()
+        )
+        or "nothing"
+    )
 
 
 def _sides(sides: tuple[RunSays, RunSays]) -> str:
