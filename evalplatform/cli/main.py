@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from evalplatform import __version__
-from evalplatform.cli import arms, assets, backfill, batch, doctor, judge, labels, ledger, project, serve, sync
+from evalplatform.cli import arms, assets, backfill, batch, doctor, judge, labels, ledger, project, report, serve, sync
 from evalplatform.kernel.errors import EvalplatformError, StorageUnavailableError
 
 DONE = 0
@@ -51,6 +51,7 @@ app.add_typer(batch.app, name="batch")
 app.add_typer(judge.app, name="judge")
 app.add_typer(labels.app, name="labels")
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(report.app, name="report")
 project.add_commands(app)
 serve.add_commands(app)
 doctor.add_commands(app)

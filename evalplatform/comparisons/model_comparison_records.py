@@ -35,10 +35,10 @@ class RunTruncated(Value):
 
 
 class FactorUnstated(Value):
-    """Warning: something that should be equal could not be compared, since these runs do not say it."""
+    """Warning: factors that should be equal could not be compared, since these runs do not say them. `factors` are in words."""
 
     warning: Literal["factor_unstated"] = "factor_unstated"
-    words: str
+    factors: tuple[str, ...]
     runs: tuple[str, ...]
 
 

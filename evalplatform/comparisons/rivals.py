@@ -74,8 +74,7 @@ def rival_warnings(runs: Sequence[ComparedRun], *, treatment_arm: str | None) ->
     configs = [None if run.identity.run_config is None else _config_words(run) for run in runs]
     yield from _differences(runs, "run_config", "answer sampling (run_config)", configs)
     if len(runs) > 1:
-        unstated = unstated_factors("model_comparison", runs)
-        yield from (FactorUnstated(words=words, runs=names) for words, names in unstated.items())
+        yield from _unstated(runs)
     for run in runs:
         if treatment_arm is None or treatment_arm not in run.arms or not run.arms[treatment_arm].points:
             yield NoScoredArm(run=run.name)
@@ -140,6 +139,13 @@ def _pinned_arm_missing(runs: Sequence[ComparedRun], pinned: str | None) -> Reas
         judged = 0 if arm is None else len(arm.points) + sum(arm.unscored_reasons.values())
         if arm is None or (run.identity.is_judged and judged < questions):
             yield PinnedArmMissing(run=run.name, arm=pinned, judged=judged, questions=questions, known=run.treatment_arms)
+
+
+def _unstated(runs: Sequence[ComparedRun]) -> Iterator[ComparisonWarning]:
+    by_runs: dict[tuple[str, ...], list[str]] = {}
+    for words, names in unstated_factors("model_comparison", runs).items():
+        by_runs.setdefault(names, []).append(words)
+    yield from (FactorUnstated(factors=tuple(factors), runs=names) for names, factors in by_runs.items())
 
 
 def _differences(runs: Sequence[ComparedRun], factor: str, words: str, says: Sequence[str | None]) -> Iterator[ComparisonWarning]:

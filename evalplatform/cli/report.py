@@ -1,0 +1,129 @@
+"""`evalplatform report`: reports over several runs, from their files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalplatform.cli.many_values import ManyValuesCommand
+from evalplatform.stats.multiplicity import Correction
+
+if TYPE_CHECKING:
+    from evalplatform.reports.model_comparison_report import Compared
+
+app = typer.Typer(help="Reports over several runs.", no_args_is_help=True)
+
+DONE = 0
+NOT_COMPARED = 2
+
+
+class _ModelCompare(ManyValuesCommand):
+    many = ("--regular-runs", "--golden-runs")
+
+
+@app.command("model-compare", cls=_ModelCompare)
+def model_compare(
+    run_ids: Annotated[str, typer.Option(metavar="A,B", help="What to call the runs, in the order of the files.")],
+    out: Annotated[Path, typer.Option(help="Markdown report.")],
+    regular_runs: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE ...", help="arms.v1 files of regular questions, one a run.")
+    ] = None,
+    golden_runs: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE ...", help="arms.v1 files of golden questions, one a run.")
+    ] = None,
+    out_html: Annotated[Path | None, typer.Option(help="HTML report.")] = None,
+    out_json: Annotated[Path | None, typer.Option(help="The numbers, unrounded, as JSON.")] = None,
+    treatment_arm: Annotated[str | None, typer.Option(help="The arm that every run is scored on, where one has several.")] = None,
+    stats_correction: Annotated[Correction, typer.Option(help="Of the p-values, over the runs.")] = "holm",
+    pool_replicates: Annotated[bool, typer.Option("--pool-replicates", help="Average runs of one configuration into one row.")] = False,
+    json_result: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+) -> int:
+    """Put runs beside each other over a shared baseline: what an arm adds to each, and which answers best with it. It asks no model.
+
+    Runs that would look fine side by side and mean nothing are not compared: exit code 2, every reason is said, and nothing is written.
+    """
+    from evalplatform.cli.console import say
+    from evalplatform.cli.files import check_writable
+    from evalplatform.comparisons.model_comparison import compare_models
+    from evalplatform.comparisons.refusals import Refused
+    from evalplatform.reports.compared_run_file import read_compared_run
+    from evalplatform.reports.model_comparison_report import model_comparison_json, warning_sentence
+    from evalplatform.reports.refusal_words import refusal_sentence
+
+    paths = {"regular": list(regular_runs or ()), "golden": list(golden_runs or ())}
+    names = checked_run_ids(run_ids, paths)
+    sections: Compared = {
+        section: compare_models(
+            [read_compared_run(path, name=name) for path, name in zip(files, names, strict=True)],
+            treatment_arm=treatment_arm,
+            pool_replicates=pool_replicates,
+            correction=stats_correction,
+        )
+        for section, files in paths.items()
+        if files
+    }
+    refused = {section: found for section, found in sections.items() if isinstance(found, Refused)}
+    places = {"--out": out, "--out-html": out_html, "--out-json": out_json}
+    if not refused:
+        for option, place in places.items():
+            if place is not None:
+                check_writable(place, field=option)
+        _write(sections, out=out, out_html=out_html, out_json=out_json)
+    if json_result:
+        typer.echo(model_comparison_json(sections), nl=False)
+    for section, found in sections.items():
+        if isinstance(found, Refused):
+            for refusal in found.refusals:
+                say(f"error: {section}: {refusal_sentence(refusal)}")
+        else:
+            for warning in found.warnings:
+                say(f"warning: {section}: {warning_sentence(warning)}")
+    if refused:
+        say("error: the runs were not compared, and nothing was written.")
+        return NOT_COMPARED
+    if not json_result:
+        for place in places.values():
+            if place is not None:
+                typer.echo(f"wrote {place}")
+    return DONE
+
+
+def checked_run_ids(text: str, paths: dict[str, list[Path]]) -> list[str]:
+    """Return the run ids of a comma list.
+
+    Raises:
+        InputError: an empty one, two that are equal, no files at all, or not one file a run.
+    """
+    from evalplatform.kernel.errors import InputError
+
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise InputError("a run id must not be empty; ids are separated by commas.", field="--run-ids")
+    twice = _first_repeated(names)
+    if twice is not None:
+        raise InputError(f"{twice!r} is there twice; every run has an id of its own.", field="--run-ids")
+    if not any(paths.values()):
+        raise InputError("name the files of some runs with --regular-runs or --golden-runs.", field="--regular-runs")
+    for section, files in paths.items():
+        if files and len(files) != len(names):
+            rule = f"{len(files)} files for {len(names)} run ids ({', '.join(names)}); each run has one file."
+            raise InputError(rule, field=f"--{section}-runs")
+    return names
+
+
+def _first_repeated(names: Sequence[str]) -> str | None:
+    return next((name for place, name in enumerate(names) if name in names[:place]), None)
+
+
+def _write(sections: "Compared", *, out: Path, out_html: Path | None, out_json: Path | None) -> None:
+    from evalplatform.cli.files import write_if_changed
+    from evalplatform.reports.model_comparison_report import model_comparison_json, model_comparison_page
+    from evalplatform.reports.page import page_html, page_markdown
+
+    page = model_comparison_page(sections)
+    write_if_changed(out, page_markdown(page).encode())
+    if out_html is not None:
+        write_if_changed(out_html, page_html(page).encode())
+    if out_json is not None:
+        write_if_changed(out_json, model_comparison_json(sections))

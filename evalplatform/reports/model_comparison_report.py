@@ -1,0 +1,155 @@
+"""The report of runs beside each other: regular and golden questions in one page, under the scored arm's own name."""
+
+from collections.abc import Iterator, Mapping
+
+import orjson
+
+from evalplatform.comparisons.model_comparison_records import (
+    ComparisonWarning,
+    FactorUnstated,
+    ModelComparison,
+    NoScoredArm,
+    RunRow,
+    RunsDiffer,
+    RunTruncated,
+)
+from evalplatform.comparisons.refusals import Refused
+from evalplatform.kernel.text import plural
+from evalplatform.reports import words
+from evalplatform.reports.forest_plot import ForestRow, forest_plot
+from evalplatform.reports.model_comparison_tables import comparison_sections, delta_tone, difference_interval, scored_arm_name
+from evalplatform.reports.page import Page
+from evalplatform.reports.refusal_words import refusal_sentence
+from evalplatform.reports.view import Fact, Figure, Finding, Notice
+
+KIND = "Model comparison"
+CONSEQUENCES = {
+    "question_set": "Only the questions that all runs have are compared, and they may still be other questions under one id.",
+    "question_texts": "These runs are shown beside each other, but not paired question by question.",
+    "run_config": "A difference between these runs may come from how answers were sampled, not from the model.",
+}
+
+Compared = Mapping[str, ModelComparison | Refused]
+"""What came of each section, by its name: `regular`, `golden`."""
+
+
+def model_comparison_page(sections: Compared) -> Page:
+    """Return the report. A refused section is a problem for each of its reasons, and has no numbers.
+
+    Args:
+        sections: at least one. Where there are several, each heading and notice names its own.
+    """
+    made = {name: found for name, found in sections.items() if isinstance(found, ModelComparison)}
+    prefixes = {name: f"{name.capitalize()}: " if len(sections) > 1 else "" for name in sections}
+    arms = list(dict.fromkeys(scored_arm_name(found) for found in made.values()))
+    return Page(
+        kind=KIND,
+        title=f"Model comparison of {words.listed(arms)}" if arms else "Models that were not compared",
+        subtitle=_subtitle(sections),
+        headline_facts=tuple(fact for name, found in made.items() for fact in _facts(found, prefixes[name])),
+        notices=tuple(notice for name, found in sections.items() for notice in _notices(found, prefixes[name])),
+        findings=tuple(finding for name, found in made.items() for finding in _findings(found, prefixes[name])),
+        figures=tuple(figure for name, found in made.items() for figure in _figures(found, prefixes[name])),
+        sections=tuple(
+            section.model_copy(update={"key": f"{name}-{section.key}", "title": f"{prefixes[name]}{section.title}"})
+            for name, found in made.items()
+            for section in comparison_sections(found)
+        ),
+    )
+
+
+def model_comparison_json(sections: Compared) -> bytes:
+    """Return the unrounded values of every section as JSON; a refused one has its `refusals`."""
+    dumped = {name: found.model_dump(mode="json") for name, found in sections.items()}
+    return orjson.dumps(dumped, option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def warning_sentence(warning: ComparisonWarning) -> str:
+    """Return what a reader of the comparison has to know, as one or two sentences."""
+    match warning:
+        case RunsDiffer():
+            return f"{refusal_sentence(warning.difference)} {CONSEQUENCES[warning.difference.factor]}"
+        case NoScoredArm():
+            return f"{warning.run} has no points for a scored arm: it gives baseline numbers and no delta."
+        case RunTruncated():
+            return f"{warning.run} ended before its last question: {warning.why}."
+        case FactorUnstated():
+            verb = "does" if len(warning.runs) == 1 else "do"
+            return (
+                f"{words.listed(list(warning.runs))} {verb} not say the {words.listed(list(warning.factors))}: that could not be compared."
+            )
+
+
+def _subtitle(sections: Compared) -> str:
+    names = [row.run for found in sections.values() if isinstance(found, ModelComparison) for row in found.runs]
+    names += [name for found in sections.values() if isinstance(found, Refused) for name in found.runs]
+    libraries = {found.library_name for found in sections.values() if isinstance(found, ModelComparison) and found.library_name}
+    return f"{', '.join(sorted(libraries)) or 'Runs'}: {words.listed(list(dict.fromkeys(names)))}"
+
+
+def _facts(compared: ModelComparison, prefix: str) -> tuple[Fact, ...]:
+    judges = {(row.judge_model, row.judge_provider) for row in compared.runs if row.judge_model is not None}
+    facts = {
+        "Scored arm": scored_arm_name(compared),
+        "Baseline arm": compared.baseline_arm,
+        "Runs": words.count(len(compared.runs)),
+        "Common questions": words.count(compared.common_questions),
+        "Judge": ", ".join(f"{model} ({provider})" for model, provider in sorted(judges, key=str)) or "nobody judged",
+    }
+    return tuple(Fact(label=f"{prefix}{label}", value=value) for label, value in facts.items())
+
+
+def _notices(found: ModelComparison | Refused, prefix: str) -> Iterator[Notice]:
+    if isinstance(found, Refused):
+        for refusal in found.refusals:
+            yield Notice(level="problem", text=f"{prefix}{refusal_sentence(refusal)}")
+        return
+    for warning in found.warnings:
+        yield Notice(level="note" if isinstance(warning, FactorUnstated) else "caution", text=f"{prefix}{warning_sentence(warning)}")
+
+
+def _findings(compared: ModelComparison, prefix: str) -> Iterator[Finding]:
+    if compared.treatment_arm is None:
+        return
+    for row in compared.runs:
+        verdict = words.direction(row.delta.verdict.significant_adjusted, row.delta.delta_points)
+        said = "not tested" if verdict == words.MISSING else verdict
+        yield Finding(
+            sentence=f"{prefix}{row.run}, {compared.treatment_arm} against {compared.baseline_arm}: {said}",
+            evidence=_evidence(row),
+            tone=delta_tone(row.delta),
+        )
+
+
+def _evidence(row: RunRow) -> str:
+    if row.delta.delta_points is None:
+        return "no question has points in both arms"
+    delta = words.points(row.delta.delta_points, signed=True)
+    p_value = row.delta.verdict.p_adjusted
+    tested = "no test" if p_value is None else f"p adjusted {words.p_value(p_value)}"
+    return f"{delta} points, 95% interval {difference_interval(row.delta)}, {plural(row.delta.pairs, 'question')}, {tested}"
+
+
+def _figures(compared: ModelComparison, prefix: str) -> Iterator[Figure]:
+    if compared.treatment_arm is None:
+        return
+    plot = forest_plot([_forest_row(row) for row in compared.runs])
+    if plot is not None:
+        yield Figure(
+            title=f"{prefix}What {compared.treatment_arm} adds, by run",
+            caption=f"Mean paired difference from {compared.baseline_arm} in points with its 95% interval. "
+            "In colour: significant after correction.",
+            plot=plot,
+        )
+
+
+def _forest_row(row: RunRow) -> ForestRow:
+    effect = row.delta.effect
+    return ForestRow(
+        label=row.run,
+        mean=row.delta.delta_points,
+        lo=None if effect is None else effect.ci_lo,
+        hi=None if effect is None else effect.ci_hi,
+        tone=delta_tone(row.delta),
+        right_label=f"{words.points(row.delta.delta_points, signed=True)} {difference_interval(row.delta)}",
+    )

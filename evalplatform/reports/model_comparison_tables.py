@@ -1,0 +1,290 @@
+"""The tables of a model comparison, in the order of the report (treatment-arms spec, 16). Headings name the scored arm."""
+
+from collections.abc import Iterator, Sequence
+
+from evalplatform.comparisons.compared_run import CostFigures
+from evalplatform.comparisons.model_comparison_records import (
+    ArmDifference,
+    DifficultySide,
+    ModelComparison,
+    RankedRun,
+    RunPair,
+    RunRow,
+)
+from evalplatform.reports import words
+from evalplatform.reports.refusal_words import refusal_sentence
+from evalplatform.reports.view import Cell, Column, Section, Table, Tone
+from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST
+
+RUN = Column(label="Run", numeric=False)
+INTERVAL = Column(label="95% interval", meaning="Student's t over paired differences, in points.")
+P_ADJUSTED = Column(label="p adjusted", meaning="Student's test, corrected over all tests of this table.")
+NO_ARM = "no scored arm"
+POOLED_NOTE = "A pooled row shows the sum of its runs' costs and tokens, and the mean of their times."
+POOLED_INTRO = (
+    "Runs of one configuration are averaged question by question, over the questions that every one of them scored in both arms. A mean of "
+    "k runs spreads less than one run, so these intervals are narrower: that is what k runs paid for, not a sharper judge."
+)
+
+
+def comparison_sections(compared: ModelComparison) -> Iterator[Section]:
+    """Yield the sections of one comparison; those that need a scored arm are left out where there is none."""
+    if compared.pooled:
+        yield _pooling(compared)
+    yield _models(compared)
+    yield _resources(compared)
+    yield _summary(compared)
+    if compared.treatment_arm is not None:
+        yield _significance(compared)
+        if compared.difficulty:
+            yield _difficulty(compared)
+        yield _head_to_head(compared)
+        if compared.pairs:
+            yield _pairs(compared)
+        yield _benefit(compared)
+    yield _ranking("ranking-quality", f"Ranking by points of {compared.ranked_arm}", compared.quality_ranking)
+    if compared.treatment_arm is not None:
+        title = f"Ranking by what {compared.treatment_arm} adds"
+        yield _ranking("ranking-delta", title, compared.delta_ranking, signed=True)
+
+
+def scored_arm_name(compared: ModelComparison) -> str:
+    """Return the scored arm as headings have it."""
+    return NO_ARM if compared.treatment_arm is None else compared.treatment_arm
+
+
+def delta_tone(difference: ArmDifference) -> Tone:
+    """Return `better` or `worse` for a difference that is significant after correction."""
+    if not difference.verdict.significant_adjusted or difference.delta_points is None:
+        return "plain"
+    return "better" if difference.delta_points > 0 else "worse"
+
+
+def difference_interval(difference: ArmDifference) -> str:
+    """Return the 95% interval, or `—` below two pairs."""
+    effect = difference.effect
+    return words.MISSING if effect is None else words.interval(effect.ci_lo, effect.ci_hi, signed=True)
+
+
+def _pooling(compared: ModelComparison) -> Section:
+    columns = (RUN, Column(label="Pools", numeric=False), Column(label="Questions kept"), Column(label="Questions dropped"))
+    rows = [
+        (pool.label, ", ".join(pool.runs), words.count(pool.kept_questions), words.count(pool.dropped_questions))
+        for pool in compared.pooled
+    ]
+    return Section(key="pooling", title="Replicate Pooling", intro=POOLED_INTRO, table=_table(columns, rows))
+
+
+def _models(compared: ModelComparison) -> Section:
+    texts = ("Model", "Provider", "Harness", "Plugin set", "Judge", "Treatment arm")
+    columns = (
+        RUN,
+        *(Column(label=label, numeric=False) for label in texts),
+        Column(label="Questions", meaning="All of the run."),
+        Column(label="Scored", meaning="Common questions with points in both arms."),
+        Column(label="Unscored", meaning="Common questions without points in one of the two arms."),
+    )
+    return Section(
+        key="models-compared",
+        title="Models Compared",
+        intro=f"Common questions: {words.count(compared.common_questions)}. All points, deltas, tests and ranks below are of these alone.",
+        table=_table(columns, [_model_row(row) for row in compared.runs]),
+    )
+
+
+def _model_row(row: RunRow) -> tuple[str, ...]:
+    judge = words.MISSING if row.judge_model is None else f"{row.judge_model} ({row.judge_provider or 'unknown provider'})"
+    known = (row.model, row.provider, row.harness, row.plugin_set)
+    counts = (row.questions, row.delta.pairs, row.unscored)
+    arm = row.treatment_arm or f"{words.MISSING} (baseline only)"
+    return (row.run, *(text or words.MISSING for text in known), judge, arm, *map(words.count, counts))
+
+
+def _resources(compared: ModelComparison) -> Section:
+    columns = (
+        RUN,
+        Column(label="Total cost, USD", meaning="In brackets: answers with a known price, of all answers, where some have none."),
+        Column(label="Prompt tokens"),
+        Column(label="Completion tokens"),
+        Column(label="Total tokens"),
+        Column(label="Mean latency"),
+        Column(label="Mean time to first token"),
+    )
+    rows = [(row.run, *_cost_cells(row.baseline_cost)) for row in compared.runs]
+    return Section(
+        key="resource-usage",
+        title=f"Resource Usage ({compared.baseline_arm} arm)",
+        intro="Over all questions of each run, as the run states it.",
+        table=_table(columns, rows),
+        notes=(POOLED_NOTE,) if compared.pooled else (),
+    )
+
+
+def _cost_cells(cost: CostFigures) -> tuple[str, ...]:
+    partly = f" ({words.count(cost.priced_answers)}/{words.count(cost.answers)})" if cost.is_partial else ""
+    tokens = (cost.prompt_tokens, cost.completion_tokens, cost.total_tokens)
+    times = (cost.mean_latency_seconds, cost.mean_time_to_first_token_seconds)
+    return (words.usd(cost.total_cost_usd) + partly, *map(words.count, tokens), *map(words.seconds, times))
+
+
+def _summary(compared: ModelComparison) -> Section:
+    columns = (
+        RUN,
+        Column(label="Pairs", meaning="Questions with points in both arms; delta, improved and degraded are of these."),
+        Column(label=scored_arm_name(compared), meaning="Mean points over the questions that this arm scored."),
+        Column(label=compared.baseline_arm, meaning="Mean points over the questions that this arm scored."),
+        Column(label="Delta", meaning="Mean of the paired differences, in points."),
+        INTERVAL,
+        Column(label="Improved"),
+        Column(label="Degraded"),
+    )
+    return Section(
+        key="overall-summary",
+        title="Overall Summary",
+        intro="The delta is the mean of paired differences; where questions are unscored, it is not the difference of the two means.",
+        table=Table(columns=columns, rows=tuple(_summary_row(row) for row in compared.runs)),
+    )
+
+
+def _summary_row(row: RunRow) -> tuple[Cell, ...]:
+    pairs = f"{words.count(row.delta.pairs)} ({words.count(row.unscored)} unscored)" if row.unscored else words.count(row.delta.pairs)
+    means = (words.points(row.treatment_mean_points), words.points(row.baseline_mean_points))
+    moved = (words.count(row.improved), words.count(row.degraded)) if row.delta.pairs else (words.MISSING, words.MISSING)
+    delta = Cell(text=words.points(row.delta.delta_points, signed=True), tone=delta_tone(row.delta))
+    return (*_cells(row.run, pairs, *means), delta, *_cells(difference_interval(row.delta), *moved))
+
+
+def _significance(compared: ModelComparison) -> Section:
+    columns = (
+        RUN,
+        Column(label="Delta"),
+        Column(label="p (t)", meaning="Student's test of the paired differences, not corrected."),
+        P_ADJUSTED,
+        Column(label="p (Wilcoxon)", meaning="Signed-rank test, not corrected."),
+        Column(label="d_z", meaning="Mean of the paired differences over their standard deviation."),
+        Column(label="Effect", numeric=False),
+        Column(label="Significant", numeric=False, meaning="Adjusted p below 0.05, and Wilcoxon's p where there is one."),
+    )
+    tested = sum(row.delta.effect is not None and row.delta.effect.p_t is not None for row in compared.runs)
+    name = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[compared.correction]
+    return Section(
+        key="significance",
+        title=f"Significance of the delta of {compared.treatment_arm}",
+        intro=f"{name}'s correction over the runs with a test ({tested:,}), on unrounded p-values. "
+        f"There is no test below {MIN_PAIRS_FOR_TEST} pairs, or where all differences are equal.",
+        table=_table(columns, [_significance_row(row) for row in compared.runs]),
+    )
+
+
+def _significance_row(row: RunRow) -> tuple[str, ...]:
+    delta, effect = words.points(row.delta.delta_points, signed=True), row.delta.effect
+    if effect is None:
+        return (row.run, delta, *(words.MISSING for _ in range(5)), "N/A")
+    p_values = (effect.p_t, row.delta.verdict.p_adjusted, effect.p_wilcoxon)
+    significant = row.delta.verdict.significant_adjusted
+    verdict = "N/A" if significant is None else words.yes_no(significant)
+    return (row.run, delta, *map(words.p_value, p_values), words.fixed(effect.d_z, 2, signed=True), effect.effect, verdict)
+
+
+def _difficulty(compared: ModelComparison) -> Section:
+    columns = [Column(label="Difficulty", numeric=False), Column(label="Questions")]
+    for row in compared.runs:
+        columns += [Column(label=f"{row.run} {compared.treatment_arm}"), Column(label=f"{row.run} delta")]
+    rows = [
+        (row.difficulty, words.count(row.questions), *(text for side in row.sides for text in _difficulty_cells(side)))
+        for row in compared.difficulty
+    ]
+    intro = "The common questions that state a difficulty. Each delta is of the questions that the run scored in both arms."
+    return Section(key="by-difficulty", title="By Difficulty", intro=intro, table=_table(tuple(columns), rows))
+
+
+def _difficulty_cells(side: DifficultySide) -> tuple[str, str]:
+    delta = words.points(side.delta_points, signed=True)
+    interval = words.interval(side.ci_lo_points, side.ci_hi_points, signed=True)
+    return words.points(side.treatment_mean_points), delta if interval == words.MISSING else f"{delta} {interval}"
+
+
+def _head_to_head(compared: ModelComparison) -> Section:
+    found = compared.head_to_head
+    columns = (
+        Column(label="Most points", numeric=False),
+        Column(label="Questions"),
+        Column(label="Share", meaning="Of all common questions."),
+        Column(label="Uncontested", meaning="Questions among them that some other run has no points for."),
+    )
+    counted = [(one.run, one.wins, words.count(one.uncontested)) for one in found.runs]
+    counted += [("tie", found.ties, words.MISSING), ("no points", found.unscored, words.MISSING)]
+    rows = [(name, words.count(number), words.percent(number / found.questions), rest) for name, number, rest in counted]
+    return Section(
+        key="head-to-head",
+        title=f"Head-to-Head ({compared.treatment_arm})",
+        intro=f"Which run alone has the most points with {compared.treatment_arm}: who answers best, not who gains most.",
+        table=_table(columns, rows),
+    )
+
+
+def _pairs(compared: ModelComparison) -> Section:
+    columns = (
+        Column(label="Runs", numeric=False, meaning="The first minus the second."),
+        Column(label="Questions", meaning="Scored by both runs."),
+        Column(label=f"Points of {compared.treatment_arm}", meaning="Mean of the paired differences."),
+        INTERVAL,
+        P_ADJUSTED,
+        Column(label="Difference of the deltas", meaning=f"How much more {compared.treatment_arm} adds in the first run."),
+        INTERVAL,
+        P_ADJUSTED,
+    )
+    return Section(
+        key="head-to-head-differences",
+        title=f"Head-to-Head differences ({compared.treatment_arm})",
+        intro="Paired question by question. Each of the two families is corrected over all pairs of runs.",
+        table=Table(columns=columns, rows=tuple(_pair_row(pair) for pair in compared.pairs)),
+        notes=tuple(
+            f"{pair.first} and {pair.second} are not paired. {refusal_sentence(pair.refusal)}"
+            for pair in compared.pairs
+            if pair.refusal is not None
+        ),
+    )
+
+
+def _pair_row(pair: RunPair) -> tuple[Cell, ...]:
+    pairs = words.count(None if pair.quality is None else pair.quality.pairs)
+    cells = _cells(f"{pair.first} − {pair.second}", pairs)
+    for difference in (pair.quality, pair.benefit):
+        if difference is None:
+            cells += _cells(*(words.MISSING for _ in range(3)))
+            continue
+        mean = Cell(text=words.points(difference.delta_points, signed=True), tone=delta_tone(difference))
+        cells += (mean, *_cells(difference_interval(difference), words.p_value(difference.verdict.p_adjusted)))
+    return cells
+
+
+def _benefit(compared: ModelComparison) -> Section:
+    columns = (RUN, Column(label="Delta"), INTERVAL, Column(label="Helped"), Column(label="Hurt"), Column(label="Unchanged"))
+    return Section(
+        key="benefit",
+        title=f"Benefit of {compared.treatment_arm}",
+        intro=f"On how many questions {compared.treatment_arm} raised or lowered the points, of those with points in both arms.",
+        table=_table(columns, [_benefit_row(row) for row in compared.runs]),
+    )
+
+
+def _benefit_row(row: RunRow) -> tuple[str, ...]:
+    pairs = row.delta.pairs
+    counts = (row.improved, row.degraded, pairs - row.improved - row.degraded)
+    shares = [f"{words.count(number)} ({words.percent(number / pairs)})" if pairs else words.MISSING for number in counts]
+    return (row.run, words.points(row.delta.delta_points, signed=True), difference_interval(row.delta), *shares)
+
+
+def _ranking(key: str, title: str, ranked: Sequence[RankedRun], *, signed: bool = False) -> Section:
+    columns = (Column(label="Rank"), RUN, Column(label="Points"))
+    rows = [(words.count(place.rank), place.run, words.points(place.points, signed=signed)) for place in ranked]
+    return Section(key=key, title=title, table=_table(columns, rows))
+
+
+def _table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Table:
+    return Table(columns=tuple(columns), rows=tuple(_cells(*row) for row in rows))
+
+
+def _cells(*texts: str) -> tuple[Cell, ...]:
+    return tuple(Cell(text=text) for text in texts)
