@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evalplatform.cli import plugin_delta
 from evalplatform.kernel.text import plural
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from evalplatform.wiring import OpenedProject
 
 app = typer.Typer(help="Run treatment arms over a question set.", no_args_is_help=True)
+app.command("plugin-delta")(plugin_delta.plugin_delta)
 
 RESULTS_FOLDER = Path("results/arms")
 
