@@ -75,7 +75,7 @@ async def grade_tasks(context: SuiteContext, judge: JudgeCell, tasks: Sequence[J
     """
     context.claim_key(judge)
     async with context.open_desk(judge.endpoint) as desk:
-        await _probe(judge, desk)
+        await probe_judge(judge, desk)
         return GradedTasks(judged=await _judged(context, judge, tasks, desk), tally=desk.tally)
 
 
@@ -107,7 +107,7 @@ async def check_judge(context: SuiteContext, judge: JudgeCell) -> CallCounts:
         InputError: the endpoint cannot be opened, or refuses the pinned parameters.
     """
     async with context.open_desk(judge.endpoint) as desk:
-        await _probe(judge, desk)
+        await probe_judge(judge, desk)
         return desk.tally.counts()
 
 
@@ -186,7 +186,12 @@ def _wordings(facts: Sequence[Fact]) -> tuple[tuple[str, ...], ...]:
     return tuple(fact.any_of for fact in facts)
 
 
-async def _probe(judge: JudgeCell, desk: CallDesk) -> None:
+async def probe_judge(judge: JudgeCell, desk: CallDesk) -> None:
+    """Ask the probe of a judge whose sampling is pinned.
+
+    Raises:
+        InputError: the endpoint refuses the pinned parameters; the judge is named.
+    """
     try:
         await probe_pinned_judge(judge.settings, asker=desk)
     except InputError as error:

@@ -17,13 +17,14 @@ class RateInterval(Value):
     ci_hi: float = Field(ge=0, le=1)
 
 
-def wilson_interval(successes: int, trials: int) -> RateInterval | None:
+def wilson_interval(successes: float, trials: int) -> RateInterval | None:
     """Return the share of successes with Wilson's 95% score interval, without continuity correction.
 
     Unlike a normal interval around the rate it never leaves [0, 1], and it has a width where every trial, or none, succeeded.
 
     Args:
-        successes: how many trials succeeded.
+        successes: how many trials succeeded. A trial may succeed by half, as a tie does; the interval is then a little wider than it need
+            be, since a half varies less than a coin.
         trials: how many there were, independent of each other.
 
     Returns:

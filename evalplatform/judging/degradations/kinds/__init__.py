@@ -1,0 +1,1 @@
+"""The degradations, one file each. A new file joins by registering itself."""
