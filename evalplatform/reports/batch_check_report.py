@@ -71,7 +71,8 @@ def verdict_sentence(check: BatchCheck) -> str:
     if check.passed:
         return f"{files}: every check passed."
     wrong = sum(bool(file.findings) for file in check.files)
-    return f"{files}: {plural(check.findings, 'check')} failed, with findings in {plural(wrong, 'file')}."
+    where = f"in {plural(wrong, 'file')}" if wrong else "of the batch as a whole"
+    return f"{files}: {plural(check.findings, 'check')} failed, {where}."
 
 
 def pooled_sentence(pooled: PooledDelta) -> str:

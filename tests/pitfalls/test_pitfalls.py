@@ -23,6 +23,7 @@ from tests.support.starter import edited, starter
 ROOT = Path(__file__).parents[2]
 PITFALLS = {pitfall["id"]: pitfall for pitfall in json.loads((ROOT / "tests/cases/pitfalls.json").read_text(encoding="utf-8"))}
 HERE = "tests/pitfalls/test_pitfalls.py"
+COMPARISONS = "tests/pitfalls/test_comparison_pitfalls.py"
 
 SHOWN_BY: dict[str, list[str]] = {
     # Reading what a judge says.
@@ -43,6 +44,8 @@ SHOWN_BY: dict[str, list[str]] = {
     "J07": [
         "tests/stages/test_pipeline.py::test_stored_rows_give_the_summary_that_rows_in_memory_give",
         "tests/stages/test_tables.py::test_nan_never_gets_into_a_record_so_it_cannot_come_back_as_something_else",
+        f"{COMPARISONS}::test_a_run_that_was_written_and_read_compares_as_its_rows_did",
+        f"{COMPARISONS}::test_a_nan_in_a_file_is_refused_and_never_becomes_a_score",
     ],
     "J08": [
         "tests/judging/test_panel.py::test_a_vote_that_fails_is_counted_with_its_reason_and_the_others_decide",
@@ -52,6 +55,8 @@ SHOWN_BY: dict[str, list[str]] = {
         "tests/comparisons/test_arm_summary.py::test_failed_judge_calls_are_counted_beside_the_mean_and_lower_the_coverage",
         "tests/comparisons/test_arm_summary.py::test_deltas_are_taken_on_the_questions_that_both_arms_scored",
         "tests/cli/test_arms_run.py::test_unreadable_judge_replies_fail_the_coverage_and_exit_with_2",
+        f"{COMPARISONS}::test_a_judge_that_fails_on_half_of_the_questions_is_counted_in_every_comparison",
+        "tests/comparisons/test_batch_check.py::test_arms_that_each_scored_enough_may_have_too_little_in_common",
     ],
     # Question sets.
     "D01": ["tests/questions/test_refusals.py::test_an_id_used_twice_is_refused_with_both_places"],
@@ -74,6 +79,11 @@ SHOWN_BY: dict[str, list[str]] = {
         "tests/reports/test_arms_report_html.py::test_a_mebibyte_answer_is_cut_with_its_length_and_the_digest_of_the_whole",
         f"{HERE}::test_awkward_texts_are_shown_in_the_page",
         "tests/reports/test_arms_report_csv.py::test_any_question_text_round_trips_through_the_file",
+    ],
+    "T03": [
+        "tests/reports/test_junit.py::test_the_message_of_pitfall_t03_is_kept_with_its_controls_made_visible",
+        "tests/reports/test_junit.py::test_any_text_parses_and_every_count_is_kept",
+        "tests/cli/test_batch_check.py::test_terminal_controls_in_a_models_name_reach_neither_terminal_nor_junit",
     ],
     # Skills.
     "K01": [
@@ -116,7 +126,10 @@ SHOWN_BY: dict[str, list[str]] = {
         "tests/stages/test_verdicts.py::test_a_threshold_is_moved_while_every_endpoint_is_down",
     ],
     # Statistics.
-    "X01": ["tests/stats/test_paired.py::test_paired_data_is_compared_in_pairs"],
+    "X01": [
+        "tests/stats/test_paired.py::test_paired_data_is_compared_in_pairs",
+        f"{COMPARISONS}::test_pairs_are_compared_as_pairs",
+    ],
     "X03": [
         "tests/stats/test_exact_drops.py::test_the_documented_numbers_of_run_sets_and_of_the_sentinel_are_these",
         "tests/stats/test_exact_drops.py::test_a_worked_drop_has_its_p_values_and_its_flag",
@@ -153,7 +166,6 @@ SHOWN_BY: dict[str, list[str]] = {
     "G14": ["tests/contracts/test_object_stores.py::test_keys_that_are_not_ours_reach_no_store"],
 }
 LATER = {
-    "T03": "JUnit files are written with the first gates",
     "S01": "skill selection measures no arm yet: the kind skill-catalog is not there",
     "S03": "query sets of other tools are read with skill selection",
     "G06": "no partition is by time yet: the nights of monitoring will be the first",
