@@ -1,6 +1,6 @@
 """The matrix rollup: every cell's numbers side by side, and the delta of each plugin cell from its plugin-free pair (spec, 11)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -43,7 +43,15 @@ class DeltaRefused(Value):
     refused: Refused
 
 
-MatrixWarning = OrphanPluginCell | SecondBaseline | DeltaRefused
+class CellMissing(Value):
+    """A cell of the matrix that has no run, and why."""
+
+    warning: Literal["cell_missing"] = "cell_missing"
+    cell: str
+    why: str
+
+
+MatrixWarning = CellMissing | OrphanPluginCell | SecondBaseline | DeltaRefused
 
 
 @dataclass(frozen=True)
@@ -64,9 +72,9 @@ class MatrixRollup:
     """A matrix as numbers, unrounded.
 
     Attributes:
-        cells: in the matrix's order; those that have no run are in no rollup.
+        cells: those that have a run, in the matrix's order.
         deltas: of the plugin cells, in the matrix's order; `control_name` and `plugin_name` are names of cells.
-        warnings: what to know before reading them, in the order of the cells.
+        warnings: what to know before reading them.
         correction: of the verdicts; a family is the arms of one delta, or of one cell.
     """
 
@@ -81,12 +89,17 @@ class MatrixRollup:
         return tuple(warning.refused for warning in self.warnings if isinstance(warning, DeltaRefused))
 
     @property
+    def missing(self) -> tuple[CellMissing, ...]:
+        """The cells without a run."""
+        return tuple(warning for warning in self.warnings if isinstance(warning, CellMissing))
+
+    @property
     def arms(self) -> tuple[str, ...]:
         """Every cell's arms, each once, in the order first met."""
         return tuple(dict.fromkeys(arm for cell in self.cells for arm in cell.run.identity.arms))
 
 
-def roll_up(runs: Sequence[ComparedRun], *, correction: Correction = "holm") -> MatrixRollup:
+def roll_up(runs: Sequence[ComparedRun], *, correction: Correction = "holm", missing: Mapping[str, str] | None = None) -> MatrixRollup:
     """Return the rollup of a matrix's runs, one a cell, their names being the cells'.
 
     A plugin cell is paired with the plugin-free cell of its library, model, provider, harness, arms, baseline arm and number of questions.
@@ -96,10 +109,12 @@ def roll_up(runs: Sequence[ComparedRun], *, correction: Correction = "holm") -> 
     Args:
         runs: the cells' runs, in the matrix's order.
         correction: `holm` or `bh`.
+        missing: the cells of the matrix that have no run, and why.
     """
     plugin_free = [run for run in runs if run.identity.plugin_set == NO_PLUGINS]
     deltas: list[PluginDelta] = []
-    warnings: list[MatrixWarning] = list(_second_baselines(plugin_free))
+    warnings: list[MatrixWarning] = [CellMissing(cell=cell, why=why) for cell, why in (missing or {}).items()]
+    warnings += _second_baselines(plugin_free)
     for run in runs:
         if run.identity.plugin_set == NO_PLUGINS:
             continue
