@@ -22,20 +22,16 @@ FILE_STEM = "plugin_delta"
 def plugin_delta(
     baseline_json: Annotated[Path, typer.Option(help="arms.v1 file of the control, most often the cell without plugins.")],
     plugin_json: Annotated[Path, typer.Option(help="arms.v1 file of the same cell with the plugins.")],
-    out_json: Annotated[
-        Path | None, typer.Option(show_default=f"{RESULTS}/{FILE_STEM}.json beside the project file", help="plugin_delta.v1 file.")
-    ] = None,
-    out_md: Annotated[
-        Path | None, typer.Option(show_default=f"{RESULTS}/{FILE_STEM}.md beside the project file", help="Markdown report.")
-    ] = None,
-    out_html: Annotated[Path | None, typer.Option(show_default="not written", help="HTML report, with a plot.")] = None,
+    out_json: Annotated[Path | None, typer.Option(show_default=f"{RESULTS}/{FILE_STEM}.json", help="plugin_delta.v1 file.")] = None,
+    out_md: Annotated[Path | None, typer.Option(show_default=f"{RESULTS}/{FILE_STEM}.md", help="Markdown report.")] = None,
+    out_html: Annotated[Path | None, typer.Option(help="HTML report, with a plot; none is written without.")] = None,
     stats_correction: Annotated[Correction, typer.Option(help="Of the p-values, over the arms.")] = "holm",
     json_result: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Compare two runs of one cell, with and without a plugin set: points, costs and lengths, arm by arm. No model is called.
 
-    Two runs that differ in anything but their plugin set are refused: every reason is named, no file is written, and the exit code is 2. So
-    it is when an arm was scored in both runs for under 95% of the questions; the files are then written.
+    Runs that differ in anything but their plugin set are refused: every reason is named, nothing is written, and the exit code is 2. It is
+    2 as well, with everything written, when an arm was scored in both runs for under 95% of the questions.
     """
     from evalplatform.comparisons.plugin_delta import plugin_delta as compared
     from evalplatform.comparisons.refusals import Refused

@@ -68,7 +68,7 @@ def _judge(delta: PluginDelta) -> str:
 def _coverage(delta: PluginDelta) -> str:
     if delta.coverage_rate is None:
         return f"{words.MISSING} (nothing was judged)"
-    return f"{words.share(delta.coverage_rate)} of questions scored in both runs (the arm with fewest)"
+    return f"{words.share(delta.coverage_rate)} of questions scored in both runs"
 
 
 def _named(name: str | None, provider: str | None) -> str:
@@ -82,5 +82,8 @@ def _with_id(label: str, plugin_set_id: str | None) -> str:
 def _settings(settings: Mapping[str, object] | None) -> str | None:
     if settings is None:
         return None
-    named = (f"{name} {str(value).lower() if isinstance(value, bool) else value}" for name, value in settings.items() if value is not None)
-    return ", ".join(named) or "provider defaults"
+    return ", ".join(f"{name} {_setting(value)}" for name, value in settings.items() if value is not None) or "provider defaults"
+
+
+def _setting(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)

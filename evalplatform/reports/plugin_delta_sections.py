@@ -32,7 +32,7 @@ def score_section(delta: PluginDelta) -> Section | None:
     tested = delta.scores[0].verdict.family_tested
     return Section(
         key="scores",
-        title=f"Points with {delta.plugin_set} against {delta.control.plugin_set}",
+        title=f"Points: {delta.plugin_set} against {delta.control.plugin_set}",
         intro="Points are 0 to 100. All numbers of a row are over the questions that the arm scored in both runs.",
         table=Table(columns=columns, rows=tuple(_score_row(score, delta.control.total_questions) for score in delta.scores)),
         notes=(
@@ -63,7 +63,7 @@ def length_section(delta: PluginDelta) -> Section:
     columns = (ARM, *(Column(label=label.capitalize()) for label in labels), Column(label="Pairs"))
     return Section(
         key="lengths",
-        title="Answer length in characters",
+        title="Answer length: characters",
         intro="Raw is what the model wrote, final what a user would see and the judge graded.",
         table=Table(columns=columns, rows=tuple(_length_row(text, delta.control.total_questions) for text in delta.texts)),
         notes=("Means are over the answers of their own run; deltas over the questions answered in both.",),

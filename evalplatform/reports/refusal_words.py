@@ -45,9 +45,9 @@ def _(refusal: FactorDiffers) -> str:
 @refusal_sentence.register
 def _(refusal: ArmsDiffer) -> str:
     everywhere = set(refusal.sides[0].arms).intersection(*(side.arms for side in refusal.sides))
-    alone = {side.run: [arm for arm in side.arms if arm not in everywhere] for side in refusal.sides}
-    if any(alone.values()):
-        more = "; ".join(f"{run} also has {_some(arms)}" for run, arms in alone.items() if arms)
+    alone = [(side.run, [arm for arm in side.arms if arm not in everywhere]) for side in refusal.sides]
+    if any(arms for _, arms in alone):
+        more = "; ".join(f"{run} also has {_some(arms)}" for run, arms in alone if arms)
         return f"The runs differ in arms: {more}. Run the same arms in each."
     orders = "; ".join(f"{side.run} has {', '.join(side.arms)}" for side in refusal.sides)
     return f"The runs differ in the order of their arms: {orders}. Run them in one order."
