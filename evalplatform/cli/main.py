@@ -14,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from evalplatform import __version__
-from evalplatform.cli import arms, assets, backfill, batch, doctor, judge, labels, ledger, project, report, serve, sync
+from evalplatform.cli import arms, assets, backfill, batch, cross_judge, doctor, judge, labels, ledger, project, report, serve, sync
 from evalplatform.kernel.errors import EvalplatformError, StorageUnavailableError
 
 DONE = 0
@@ -57,6 +57,7 @@ serve.add_commands(app)
 doctor.add_commands(app)
 sync.add_commands(app)
 backfill.add_commands(app)
+cross_judge.add_commands(app)
 
 
 def exit_code(arguments: Sequence[str]) -> int:

@@ -19,7 +19,7 @@ from evalplatform.comparisons.cross_judge_records import (
 )
 from evalplatform.comparisons.judge_pairs import direction_alpha, judge_pairs, points_alpha
 from evalplatform.comparisons.significance import ALPHA
-from evalplatform.kernel.errors import UnknownNameError
+from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.stats.clustered import values_by_cluster
 from evalplatform.stats.mean import MeanEstimate, estimate_mean
 from evalplatform.stats.multiplicity import holm
@@ -37,10 +37,9 @@ def cross_judge(run: RunUnderJudges, *, seed: int = 0) -> CrossJudgedRun:
         seed: of the bootstrap intervals; each has a generator derived from its name too.
 
     Raises:
-        UnknownNameError: the baseline is not an arm of the run.
+        InputError: the run has nothing to compare; see `refuse_nothing_to_compare`.
     """
-    if run.baseline_arm not in run.arms:
-        raise UnknownNameError("baseline arm", run.baseline_arm, run.arms, file=run.source, field="baseline_arm")
+    refuse_nothing_to_compare(run.arms, run.baseline_arm, source=run.source)
     return CrossJudgedRun(
         run=run,
         arms=tuple(_arm(run, arm, seed) for arm in run.treatment_arms),
@@ -52,6 +51,19 @@ def cross_judge(run: RunUnderJudges, *, seed: int = 0) -> CrossJudgedRun:
             for measure in run.measures
         },
     )
+
+
+def refuse_nothing_to_compare(arms: Sequence[str], baseline_arm: str, *, source: str) -> None:
+    """Return nothing if a run has a baseline and another arm; called before anything is paid for.
+
+    Raises:
+        UnknownNameError: the baseline is not an arm.
+        InputError: there is no arm beside it.
+    """
+    if baseline_arm not in arms:
+        raise UnknownNameError("baseline arm", baseline_arm, arms, file=source, field="baseline_arm")
+    if len(arms) < 2:
+        raise InputError(f"holds the baseline arm {baseline_arm!r} alone; there is nothing to compare it with.", file=source, field="arms")
 
 
 def question_deltas(run: RunUnderJudges, measure: Measure, arm: str) -> dict[str, float]:

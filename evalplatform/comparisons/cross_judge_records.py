@@ -1,5 +1,6 @@
 """One run's answers under several judges: what goes into the comparison and what comes out. Nothing is rounded."""
 
+from collections import Counter
 from typing import Literal
 
 from pydantic import Field
@@ -48,6 +49,14 @@ class Measure(Value):
     def counts(self) -> bool:
         """Whether the measure has a say in labels and agreement."""
         return not self.left_out
+
+    @property
+    def all_unscored_reasons(self) -> dict[str, int]:
+        """Why answers of any arm have no points, counted."""
+        counts: Counter[str] = Counter()
+        for reasons in self.unscored_reasons.values():
+            counts.update(reasons)
+        return dict(counts)
 
 
 class RunUnderJudges(Value):

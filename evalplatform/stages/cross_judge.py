@@ -1,0 +1,354 @@
+"""Judge stored answers by several judges, and say which verdicts are the arms' and which the judges'. It asks no answer."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from evalplatform.artifacts.records import ArtifactId, ArtifactManifest
+from evalplatform.calls.counts import CallCounts
+from evalplatform.calls.failures import Failures, failures_of
+from evalplatform.comparisons.cross_judge import cross_judge, refuse_nothing_to_compare
+from evalplatform.comparisons.cross_judge_records import CrossJudgement, Measure, RunUnderJudges
+from evalplatform.comparisons.question_scores import QuestionScores, question_scores
+from evalplatform.comparisons.records import ScorePoints
+from evalplatform.judging.judge import judge_model_stamp
+from evalplatform.judging.run import JUDGE_FAILED
+from evalplatform.kernel.digests import bytes_digest, json_digest
+from evalplatform.kernel.keys import key_with_digest, slug
+from evalplatform.kernel.values import Value
+from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.reports.arms_v1 import STORED_MATERIAL
+from evalplatform.reports.cross_judge_points import points_csv
+from evalplatform.reports.cross_judge_report import cross_judge_page
+from evalplatform.reports.cross_judge_words import label_words
+from evalplatform.reports.html import Download
+from evalplatform.reports.page import page_html, page_markdown
+from evalplatform.reports.visible import with_visible_controls
+from evalplatform.stages import arm_answers, judged_scores, question_set
+from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.cross_judge_files import FileRun, file_points, file_tasks, stored_measures
+from evalplatform.stages.facts import answer_facts, as_facts, score_facts
+from evalplatform.stages.judged_scores import GradedTasks, grade_tasks, materialize_judged_scores, placed_scores
+from evalplatform.stages.partition_lock import partition_held
+from evalplatform.stages.pipeline import added_counts
+from evalplatform.stages.question_clusters import suite_clusters
+from evalplatform.stages.report_findings import Shortfall
+from evalplatform.stages.tables import SCORES
+
+GROUP = "comparisons"
+"""The group of artifacts that belong to no suite."""
+ASSET = "cross_judge"
+CODE_VERSION = "1"
+JSON_FILE, MARKDOWN_FILE, HTML_FILE, CSV_FILE = "cross_judge.json", "report.md", "report.html", "points.csv"
+_LONGEST_NAME_CHARS = 60
+
+Made = TypeVar("Made")
+
+
+class CrossJudgeFacts(Value):
+    """Of `cross_judge`: who judged, each arm's label by run, and how much was scored.
+
+    `failed_scores` are judge calls that failed, `truncated_message` says why the judging was stopped. `complete` is false when a rerun
+    would ask something again.
+    """
+
+    judges: tuple[str, ...]
+    labels: dict[str, dict[str, str]]
+    least_coverage_rate: float | None
+    failed_scores: Failures
+    complete: bool
+    truncated_message: str | None = None
+
+
+@dataclass(frozen=True)
+class CrossJudged:
+    """What a cross-judging left: its artifact and result, and the calls that it made or replayed. `answer_calls` is 0, or a bug.
+
+    `least_rate` is the share of questions that have to be scored in both arms.
+    """
+
+    manifest: ArtifactManifest
+    result: CrossJudgement
+    unchanged: bool
+    counts: CallCounts
+    answer_calls: int
+    least_rate: float
+
+    @property
+    def facts(self) -> CrossJudgeFacts:
+        """What the manifest says without its files."""
+        return CrossJudgeFacts.model_validate(self.manifest.facts)
+
+    @property
+    def shortfalls(self) -> Iterator[tuple[str, str, Shortfall]]:
+        """The run, the measure and the shortfall of everything that has a say and scored too little."""
+        for one in self.result.runs:
+            for measure in one.run.counted:
+                rate = one.coverage_rates[measure.name]
+                if rate is not None and rate < self.least_rate:
+                    unscored = measure.all_unscored_reasons
+                    yield one.run.name, measure.name, Shortfall(rate=rate, least_rate=self.least_rate, compared=True, unscored=unscored)
+
+
+@dataclass(frozen=True)
+class _Grading:
+    """One judge's grading of one run: the points, how it ended, and what it took. `scores` are its rows where nothing else keeps them."""
+
+    measure: Measure
+    failures: Failures
+    complete: bool
+    truncated_message: str | None
+    counts: CallCounts
+    answer_calls: int
+    scores: bytes | None = None
+
+
+async def cross_judge_cells(context: SuiteContext, cells: Sequence[Cell], judges: Sequence[JudgeCell]) -> CrossJudged:
+    """Score the stored answers of a suite's cells by every judge, kept as any judge's scores are, and compare the judges.
+
+    Raises:
+        InputError: a cell has no stored answers, or a judge cannot be asked.
+    """
+    for cell in cells:
+        answers = context.upstream(arm_answers.ASSET, cell.key)
+        arms = [arm.name for arm in answer_facts(answers).arms]
+        refuse_nothing_to_compare(arms, context.suite.baseline_arm, source=answers.artifact.path)
+    made = [await _all_of([materialize_judged_scores(context, cell, judge) for judge in judges]) for cell in cells]
+    scores = tuple(result.manifest for of_cell in made for result in of_cell)
+    key = StageKey(
+        _artifact([context.suite_id, *(cell.id for cell in cells)], [cell.key for cell in cells], judges),
+        inputs={
+            **{f"scores/{manifest.artifact.partition}": manifest.data_version for manifest in scores},
+            "policy": json_digest([context.suite.pass_points, context.suite.cluster_field]),
+        },
+        code_version=CODE_VERSION,
+        lineage=scores,
+    )
+    gradings = [[_stored_grading(context, judge, result) for judge, result in zip(judges, of_cell, strict=True)] for of_cell in made]
+    if (known := unchanged_result(context, key)) is not None:
+        return _stored_before(context, known, [grading for of_cell in gradings for grading in of_cell])
+    runs = [
+        _cell_run(context, cell, of_cell[0].manifest, [grading.measure for grading in graded])
+        for cell, of_cell, graded in zip(cells, made, gradings, strict=True)
+    ]
+    return _compared(context, key, judges, runs, gradings)
+
+
+async def cross_judge_files(
+    context: SuiteContext, runs: Sequence[FileRun], judges: Sequence[JudgeCell], *, with_stored: bool = True
+) -> CrossJudged:
+    """Have judges grade the answers of arms.v1 files with the material that the files hold, and compare them with the files' own scores.
+
+    Nothing is asked where the same files were judged by the same judges before; what was finished is in the ledger and not asked again.
+
+    Args:
+        context: the group `comparisons` of an opened project.
+        runs: the files, as `read_file_runs` gives them.
+        judges: who judges.
+        with_stored: whether the scores in the files are measures of their own.
+
+    Raises:
+        InputError: a judge cannot be asked.
+    """
+    stored = {run.name: stored_measures(run) if with_stored else [] for run in runs}
+    key = StageKey(
+        _artifact([run.name for run in runs], [[run.answers_digest for run in runs], with_stored], judges),
+        inputs={
+            **{f"judge/{judge.id}": json_digest([judge.behaviour_digest, judge.settings.sampling.seed]) for judge in judges},
+            **{f"answers/{place}": run.answers_digest for place, run in enumerate(runs)},
+            "stored": json_digest({name: [measure.model_dump() for measure in measures] for name, measures in stored.items()}),
+            "described": json_digest([_described(run) for run in runs]),
+        },
+        code_version=CODE_VERSION,
+    )
+    if (known := unchanged_result(context, key)) is not None:
+        return _stored_before(context, known)
+    async with partition_held(context, key, stage=ASSET) as stored_meanwhile:
+        if stored_meanwhile is not None:
+            return _stored_before(context, stored_meanwhile)
+        gradings = [await _all_of([_file_grading(context, run, judge) for judge in judges]) for run in runs]
+        under_judges = [
+            _file_run(run, [*(grading.measure for grading in graded), *stored[run.name]])
+            for run, graded in zip(runs, gradings, strict=True)
+        ]
+        return _compared(context, key, judges, under_judges, gradings)
+
+
+def stored_cross_judgement(context: SuiteContext, manifest: ArtifactManifest) -> CrossJudgement:
+    """Return the result that a stored version holds."""
+    return CrossJudgement.model_validate_json(context.catalog.read(manifest, JSON_FILE))
+
+
+async def _all_of(work: Sequence[Coroutine[None, None, Made]]) -> list[Made]:
+    """Return every result; an error is raised once all have ended, since what the others ask is paid for."""
+    outcomes = await asyncio.gather(*work, return_exceptions=True)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+
+
+def _artifact(names: Sequence[str], compared: object, judges: Sequence[JudgeCell]) -> ArtifactId:
+    """Return the artifact's name: one partition for each thing that is compared under each choice of judges."""
+    name = slug("-".join(names))[:_LONGEST_NAME_CHARS].strip("-._") or "files"
+    return ArtifactId(suite=GROUP, asset=ASSET, partition=key_with_digest(name, [compared, [judge.key for judge in judges]]))
+
+
+def _measure(judge: JudgeCell, tables: Mapping[str, QuestionScores]) -> Measure:
+    settings = judge.settings
+    return Measure(
+        name=judge.id,
+        judge=settings.model,
+        judge_key=judge.key,
+        judge_model=judge_model_stamp(settings.model, judge.roles),
+        judge_provider=settings.provider,
+        judge_temperature=settings.sampling.temperature,
+        judge_prompt_digest=judge.prompt_digest,
+        judge_context=STORED_MATERIAL,
+        points={arm: table.points for arm, table in tables.items()},
+        unscored_reasons={arm: table.unscored_reasons for arm, table in tables.items()},
+    )
+
+
+def _stored_grading(context: SuiteContext, judge: JudgeCell, made: StageResult) -> _Grading:
+    answers = context.made_from(made.manifest, arm_answers.ASSET)
+    facts = score_facts(made.manifest)
+    tables = question_scores(
+        judged_scores.stored_points(context, made.manifest),
+        arms=[arm.name for arm in answer_facts(answers).arms],
+        question_ids=[question.id for question in question_set.asked_questions(context, answers).questions],
+        draws=arm_answers.stored_draws(answers),
+    )
+    return _Grading(
+        measure=_measure(judge, tables),
+        failures=Failures(counts=facts.failure_reasons, first=facts.first_failure),
+        complete=facts.complete,
+        truncated_message=facts.truncated_message,
+        counts=CallCounts() if made.unchanged else facts.calls,
+        answer_calls=0 if made.unchanged else facts.answer_calls,
+    )
+
+
+async def _file_grading(context: SuiteContext, run: FileRun, judge: JudgeCell) -> _Grading:
+    graded: GradedTasks = await grade_tasks(context, judge, file_tasks(run))
+    scores = placed_scores(run.answers, graded.judged)
+    tables = file_points(run, [ScorePoints(row.question_id, row.arm, 0, row.points, row.reason) for row in scores])
+    stopped = graded.judged.stopped
+    return _Grading(
+        measure=_measure(judge, tables),
+        failures=failures_of(row.reason for row in scores if row.reason is not None and row.reason.startswith(JUDGE_FAILED)),
+        complete=graded.judged.is_complete,
+        truncated_message=None if stopped is None else str(stopped),
+        counts=graded.tally.counts(),
+        answer_calls=graded.tally.asked["answer"],
+        scores=SCORES.write(scores),
+    )
+
+
+def _cell_run(context: SuiteContext, cell: Cell, scores: ArtifactManifest, measures: Sequence[Measure]) -> RunUnderJudges:
+    answers = context.made_from(scores, arm_answers.ASSET)
+    questions = question_set.asked_questions(context, answers)
+    answered = answer_facts(answers)
+    return RunUnderJudges(
+        name=cell.id,
+        source=answers.artifact.path,
+        library_name=context.suite.product,
+        model=answered.cell.model,
+        provider=answered.cell.provider,
+        harness=answered.cell.harness,
+        plugin_set=answered.cell.label.rpartition("|")[2],
+        arms=tuple(arm.name for arm in answered.arms),
+        baseline_arm=context.suite.baseline_arm,
+        question_texts={question.id: with_visible_controls(question.question) for question in questions.questions},
+        measures=tuple(measures),
+        pass_points=context.suite.pass_points,
+        clusters=suite_clusters(context, questions),
+    )
+
+
+def _file_run(run: FileRun, measures: Sequence[Measure]) -> RunUnderJudges:
+    return RunUnderJudges.model_validate({**_described(run), "measures": tuple(measures)})
+
+
+def _described(run: FileRun) -> dict[str, object]:
+    """Return what a report says of a file's run, beside the measures."""
+    file = run.first
+    return {
+        "name": run.name,
+        "source": ", ".join(file.source for file in run.files),
+        "library_name": file.library_name,
+        "model": file.model,
+        "provider": file.provider,
+        "harness": file.harness,
+        "plugin_set": file.plugin_set,
+        "arms": list(file.arms),
+        "baseline_arm": file.baseline_arm,
+        "question_texts": {question.id: with_visible_controls(question.question) for question in file.questions},
+    }
+
+
+def _compared(
+    context: SuiteContext,
+    key: StageKey,
+    judges: Sequence[JudgeCell],
+    runs: Sequence[RunUnderJudges],
+    gradings: Sequence[Sequence[_Grading]],
+) -> CrossJudged:
+    """Compare the judges, and store result, reports and what scores nothing else keeps."""
+    result = CrossJudgement(judges=tuple(judge.id for judge in judges), runs=tuple(cross_judge(run) for run in runs))
+    everyone = [grading for of_run in gradings for grading in of_run]
+    rates = [one.least_coverage_rate for one in result.runs if one.least_coverage_rate is not None]
+    facts = CrossJudgeFacts(
+        judges=result.judges,
+        labels={one.run.name: {arm.arm: label_words(arm.label) for arm in one.arms} for one in result.runs},
+        least_coverage_rate=min(rates) if rates else None,
+        failed_scores=_failures(everyone),
+        complete=all(grading.complete for grading in everyone),
+        truncated_message=next((grading.truncated_message for grading in everyone if grading.truncated_message), None),
+    )
+    files = _files(result) | {
+        f"scores.{place}.{grading.measure.judge_key}.parquet": grading.scores
+        for place, of_run in enumerate(gradings)
+        for grading in of_run
+        if grading.scores is not None
+    }
+    version = None if facts.complete else key.incomplete_version(bytes_digest(files[JSON_FILE]))
+    stored = stored_result(context, key, files=files, facts=as_facts(facts), data_version=version)
+    return _with_calls(context, stored, result, everyone)
+
+
+def _stored_before(context: SuiteContext, known: StageResult, gradings: Sequence[_Grading] = ()) -> CrossJudged:
+    return _with_calls(context, known, stored_cross_judgement(context, known.manifest), gradings)
+
+
+def _with_calls(context: SuiteContext, stored: StageResult, result: CrossJudgement, gradings: Sequence[_Grading]) -> CrossJudged:
+    return CrossJudged(
+        manifest=stored.manifest,
+        result=result,
+        unchanged=stored.unchanged,
+        counts=added_counts([], *(grading.counts for grading in gradings)),
+        answer_calls=sum(grading.answer_calls for grading in gradings),
+        least_rate=context.suite.checks.coverage.least_scored_rate,
+    )
+
+
+def _failures(gradings: Iterable[_Grading]) -> Failures:
+    counts: Counter[str] = Counter()
+    first: str | None = None
+    for grading in gradings:
+        counts.update(grading.failures.counts)
+        first = first or grading.failures.first
+    return Failures(counts=dict(counts), first=first)
+
+
+def _files(result: CrossJudgement) -> dict[str, bytes]:
+    page = cross_judge_page(result)
+    downloads = [Download(label=label, file_name=name) for label, name in (("Result (JSON)", JSON_FILE), ("Points (CSV)", CSV_FILE))]
+    return {
+        JSON_FILE: result.model_dump_json(indent=2).encode(),
+        MARKDOWN_FILE: page_markdown(page).encode(),
+        HTML_FILE: page_html(page, downloads=downloads).encode(),
+        CSV_FILE: points_csv(result).encode(),
+    }
