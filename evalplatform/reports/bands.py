@@ -78,7 +78,7 @@ def heading_shapes(rows: Sequence[tuple[str, str]], bands: Sequence[float], axis
 
 def _scale(axis: Axis, height_px: float) -> list[str]:
     shapes = []
-    for tick in _ticks(axis.lo, axis.hi, 5 if axis.width_px < 500 else 10):
+    for tick in ticks(axis.lo, axis.hi, 5 if axis.width_px < 500 else 10):
         x = axis.x(tick)
         shapes += [
             line((x, 0), (x, height_px), stroke=GRID, width_px=1),
@@ -87,7 +87,7 @@ def _scale(axis: Axis, height_px: float) -> list[str]:
     return shapes
 
 
-def _ticks(lo: float, hi: float, about: int) -> list[float]:
+def ticks(lo: float, hi: float, about: int) -> list[float]:
     """Return about so many round numbers from `lo` to `hi`: multiples of 1, 2 or 5 times a power of ten."""
     rough = (hi - lo) / about
     power = 10.0 ** math.floor(math.log10(rough))

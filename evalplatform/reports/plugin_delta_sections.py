@@ -83,11 +83,11 @@ def _score_row(score: ScoreDelta, questions: int) -> tuple[Cell, ...]:
         Cell(text=words.p_value(verdict.p_adjusted)),
         Cell(text=words.p_value(None if effect is None else effect.p_wilcoxon)),
         Cell(text=words.fixed(None if effect is None else effect.d_z, 3, signed=True)),
-        Cell(text=_verdict(score), tone="muted" if tone == "plain" else tone),
+        Cell(text=delta_verdict(score), tone="muted" if tone == "plain" else tone),
     )
 
 
-def _verdict(score: ScoreDelta) -> str:
+def delta_verdict(score: ScoreDelta) -> str:
     """Return the verdict on an arm, saying why where there is none."""
     if score.effect is None:
         return f"{words.MISSING} ({'one pair' if score.pairs else 'no pairs'})"

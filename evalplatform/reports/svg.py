@@ -28,9 +28,10 @@ def circle(x: float, y: float, radius_px: float, *, fill: str, outline: str | No
     return f'<circle cx="{pixels(x)}" cy="{pixels(y)}" r="{pixels(radius_px)}" fill="{fill}"{around}/>'
 
 
-def rectangle(x: float, y: float, width_px: float, height_px: float, *, fill: str) -> str:
-    """Return a filled rectangle, by its upper left corner."""
-    return f'<rect x="{pixels(x)}" y="{pixels(y)}" width="{pixels(width_px)}" height="{pixels(height_px)}" fill="{fill}"/>'
+def rectangle(x: float, y: float, width_px: float, height_px: float, *, fill: str, opacity: float = 1.0) -> str:
+    """Return a filled rectangle, by its upper left corner; `opacity` mixes its colour with what lies under it."""
+    mixed = "" if opacity == 1.0 else f' fill-opacity="{pixels(opacity)}"'
+    return f'<rect x="{pixels(x)}" y="{pixels(y)}" width="{pixels(width_px)}" height="{pixels(height_px)}" fill="{fill}"{mixed}/>'
 
 
 def text(x: float, y: float, content: str, *, anchor: str, size_px: float, fill: str, bold: bool = False) -> str:
