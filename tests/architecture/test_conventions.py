@@ -10,6 +10,7 @@ from evalplatform.adapters.documents.source_kind import document_sources
 from evalplatform.adapters.models.open import model_providers
 from evalplatform.adapters.stores.open import store_schemes
 from evalplatform.arms.kind import arm_kinds
+from evalplatform.judging.degradations.degradation import degradations
 from evalplatform.judging.judge import judge_kinds
 from tests.architecture.test_layers import CODE, ROOT, files, name_of
 
@@ -54,15 +55,16 @@ def test_annotations_are_read_at_run_time_and_imports_are_absolute(path: Path) -
     [
         (arm_kinds, "test_arm_kinds.py"),
         (judge_kinds, "test_judge_kinds.py"),
+        (degradations, "test_degradations.py"),
         (document_sources, "test_document_sources.py"),
         (store_schemes, "test_object_stores.py"),
         (model_providers, "test_model_clients.py"),
     ],
-    ids=["arm kinds", "judge kinds", "document sources", "stores", "model providers"],
+    ids=["arm kinds", "judge kinds", "degradations", "document sources", "stores", "model providers"],
 )
 def test_every_kind_of_a_registry_is_held_to_its_contract(registry, contract: str) -> None:  # type: ignore[no-untyped-def]
     """The contract suite takes its kinds from the registry itself, or names every one of them."""
     text = (ROOT / "tests" / "contracts" / contract).read_text(encoding="utf-8")
-    taken = re.search(r"(arm_kinds|judge_kinds|document_sources|store_schemes|model_providers)\.names\(\)", text) is not None
+    taken = re.search(r"(arm_kinds|judge_kinds|degradations|document_sources|store_schemes|model_providers)\.names\(\)", text) is not None
     assert taken or all(f'"{name}"' in text for name in registry)
     assert registry.names()
