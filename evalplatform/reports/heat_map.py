@@ -15,7 +15,7 @@ from evalplatform.reports.view import Plot
 from evalplatform.reports.visible import one_line
 
 TILE_PX, GAP_PX, HEADER_PX, NAME_LINE_PX, KEY_LINE_PX = 34, 3, 24, 20, 18
-NAMES_PX = 250
+NAMES_PX, NAME_ROOM_PX = 270, 40  # some fonts draw bold digits a sixth wider than the one that widths are told for
 MARGIN_PX = 2
 PALEST, DEEPEST = 0.06, 0.5  # the ink stays readable on the deepest, in light and dark
 HATCH_STEP_PX = 8
@@ -103,7 +103,7 @@ def _svg(columns: Sequence[str], rows: Sequence[HeatRow], ends: tuple[float, flo
 def _row(row: HeatRow, top_px: float, ends: tuple[float, float], layout: _Layout) -> list[str]:
     is_beside = layout.left_px > 0
     tiles_top = top_px if is_beside else top_px + NAME_LINE_PX
-    limit = layout.left_px - 12 if is_beside else layout.width_px
+    limit = (layout.left_px if is_beside else layout.width_px) - NAME_ROOM_PX
     name = fitting(one_line(row.label), size_px=NAME_SIZE_PX, limit_px=limit)
     baseline = top_px + TILE_PX / 2 + 3 if is_beside else top_px + 15
     shapes = [text(0, baseline, name, anchor="start", size_px=NAME_SIZE_PX, fill=INK, bold=True)]
@@ -115,7 +115,9 @@ def _row(row: HeatRow, top_px: float, ends: tuple[float, float], layout: _Layout
 def _tile(tile: HeatTile, x: float, y: float, width_px: float, ends: tuple[float, float]) -> list[str]:
     height, middle = TILE_PX - GAP_PX, x + width_px / 2
     if tile.points is None:
-        why = fitting(tile.why_missing or words.MISSING, size_px=LABEL_SIZE_PX, limit_px=width_px - 8)
+        why = tile.why_missing or words.MISSING
+        if text_width_px(why, size_px=LABEL_SIZE_PX) > width_px - 8:
+            why = words.MISSING  # the text alternative says why
         return [*_hatched(x, y, width_px, height), text(middle, y + 20, why, anchor="middle", size_px=LABEL_SIZE_PX, fill=MUTED)]
     lowest, highest = ends
     depth = 0.5 if highest == lowest else (tile.points - lowest) / (highest - lowest)
