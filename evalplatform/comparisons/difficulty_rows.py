@@ -9,6 +9,9 @@ from evalplatform.stats.mean import estimate_mean, plain_mean
 Difficulty = str | int | float
 
 ORDER = ("easy", "beginner", "intermediate", "medium", "advanced", "hard")
+DISPUTED = "stated differently"
+"""The row of questions to which runs give more than one difficulty."""
+
 _NUMBERED = {1: "easy", 2: "medium", 3: "hard", "1": "easy", "2": "medium", "3": "hard"}
 
 
@@ -19,25 +22,24 @@ def difficulty_name(stated: Difficulty) -> str | None:
 
 
 def difficulty_rows(
-    contenders: Sequence[Contender], questions: Iterable[str], *, difficulty: Mapping[str, Difficulty]
+    contenders: Sequence[Contender], questions: Iterable[str], *, stated: Sequence[Mapping[str, Difficulty]]
 ) -> tuple[DifficultyRow, ...]:
     """Return a row for each difficulty that a question states: the known ones from easy to hard, then all others by name.
 
     Args:
         contenders: a side each, in every row.
         questions: the common questions, in a fixed order.
-        difficulty: by question; a question that states none is in no row.
+        stated: by question, what each run says of it. A question of which none says anything is in no row.
     """
     by_name: dict[str, list[str]] = {}
     for question in questions:
-        stated = difficulty.get(question)
-        name = None if stated is None else difficulty_name(stated)
-        if name is not None:
-            by_name.setdefault(name, []).append(question)
-    names = [*(name for name in ORDER if name in by_name), *sorted(by_name.keys() - set(ORDER))]
+        names = {name for run in stated if question in run and (name := difficulty_name(run[question])) is not None}
+        if names:
+            by_name.setdefault(names.pop() if len(names) == 1 else DISPUTED, []).append(question)
+    ordered = [*(name for name in ORDER if name in by_name), *sorted(by_name.keys() - set(ORDER))]
     return tuple(
         DifficultyRow(difficulty=name, questions=len(by_name[name]), sides=tuple(_side(one, by_name[name]) for one in contenders))
-        for name in names
+        for name in ordered
     )
 
 

@@ -108,7 +108,6 @@ def _compared(
     untold = {
         (one.name, other.name): difference for one, other in combinations(runs, 2) if (difference := other_texts([one, other])) is not None
     }
-    difficulty = {question: value for run in reversed(runs) for question, value in run.difficulty.items()}
     identity = runs[0].identity
     return ModelComparison(
         baseline_arm=identity.baseline_arm,
@@ -118,7 +117,7 @@ def _compared(
         correction=correction,
         runs=rows,
         pooled=tuple(pooled),
-        difficulty=difficulty_rows(contenders, common, difficulty=difficulty),
+        difficulty=difficulty_rows(contenders, common, stated=[run.difficulty for run in runs]),
         head_to_head=head_to_head(contenders, common),
         pairs=run_pairs(contenders, common, refusals=untold, correction=correction),
         quality_ranking=_ranked(rows, _baseline_points if treatment_arm is None else _treatment_points),

@@ -148,6 +148,11 @@ def test_difficulties_stand_from_easy_to_hard_and_others_after_them() -> None:
     assert hard_in_a.ci_lo_points < 13.0
 
 
+def test_a_question_that_runs_call_differently_hard_has_a_row_of_its_own() -> None:
+    a, b = (model_run(name, difficulty=["easy", level, *[None] * 6]) for name, level in (("a", "easy"), ("b", 3)))
+    assert [(row.difficulty, row.questions) for row in compared(a, b).difficulty] == [("easy", 1), ("stated differently", 1)]
+
+
 @pytest.mark.parametrize(
     ("stated", "name"), [(1, "easy"), ("2", "medium"), (3, "hard"), (4, "4"), (" HARD", "hard"), ("", None), (1.5, "1.5")]
 )
