@@ -96,6 +96,7 @@ def checked_run_ids(text: str, paths: dict[str, list[Path]]) -> list[str]:
         InputError: an empty one, two that are equal, no files at all, or not one file a run.
     """
     from evalplatform.kernel.errors import InputError
+    from evalplatform.kernel.text import plural
 
     names = [name.strip() for name in text.split(",")]
     if not all(names):
@@ -107,7 +108,7 @@ def checked_run_ids(text: str, paths: dict[str, list[Path]]) -> list[str]:
         raise InputError("name the files of some runs with --regular-runs or --golden-runs.", field="--regular-runs")
     for section, files in paths.items():
         if files and len(files) != len(names):
-            rule = f"{len(files)} files for {len(names)} run ids ({', '.join(names)}); each run has one file."
+            rule = f"{plural(len(files), 'file')} for {plural(len(names), 'run id')} ({', '.join(names)}); each run has one file."
             raise InputError(rule, field=f"--{section}-runs")
     return names
 

@@ -1,0 +1,133 @@
+"""The report of models beside each other, in Markdown, HTML and JSON."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalplatform.comparisons.compared_run import ComparedRun
+from evalplatform.comparisons.model_comparison import compare_models
+from evalplatform.comparisons.model_comparison_records import ModelComparison
+from evalplatform.comparisons.refusals import Refused
+from evalplatform.reports.model_comparison_report import model_comparison_json, model_comparison_page
+from evalplatform.reports.page import page_html, page_markdown
+from tests.support.model_runs import BETTER, TWO_ARMS, Points, cost_block, model_run
+from tests.support.snapshots import assert_snapshot
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+LEVELS = ["easy", "easy", "easy", "hard", "hard", "own", None, 2]
+HOLES: Points = {**TWO_ARMS, "docs": [*TWO_ARMS["docs"][:6], None, 40.0]}
+PARTLY_PRICED = {"baseline": cost_block(8, priced=6), "docs": cost_block(8, cost_usd=None, priced=0)}
+
+
+def named(points: Points, arm: str) -> Points:
+    return {"baseline": points["baseline"], arm: points["docs"]}
+
+
+def regular() -> ModelComparison | Refused:
+    runs = [
+        model_run("small-run1", HOLES, model="small", difficulty=LEVELS, question_set_hash="aaaa"),
+        model_run("small-run2", TWO_ARMS, model="small", difficulty=LEVELS, question_set_hash="aaaa", cost_summary=PARTLY_PRICED),
+        model_run("large", BETTER, difficulty=LEVELS, question_set_hash="bbbb"),
+        model_run("bare", {"baseline": TWO_ARMS["baseline"]}, question_set_hash="aaaa"),
+    ]
+    return compare_models(runs, pool_replicates=True)
+
+
+def markdown(*runs: ComparedRun, **options: Any) -> str:
+    return page_markdown(model_comparison_page({"regular": compare_models(runs, **options)}))
+
+
+def headings(text: str) -> list[str]:
+    return re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
+
+
+def test_the_report_reads_as_its_snapshot() -> None:
+    golden = compare_models([model_run("small-run1"), model_run("large", BETTER)])
+    text = page_markdown(model_comparison_page({"regular": regular(), "golden": golden}))
+    assert_snapshot(SNAPSHOTS / "model_comparison.md", text)
+
+
+def test_sections_stand_in_the_order_of_the_format_and_name_the_scored_arm() -> None:
+    arm = "profile:concise_expert"
+    runs = [model_run(name, named(points, arm), difficulty=LEVELS) for name, points in (("a", TWO_ARMS), ("b", BETTER))]
+    text = markdown(*runs)
+    assert text.startswith("# Model comparison of profile:concise_expert\n")
+    assert headings(text) == [
+        "Models Compared",
+        "Resource Usage (baseline arm)",
+        "Overall Summary",
+        f"Significance of the delta of {arm}",
+        "By Difficulty",
+        f"Head-to-Head ({arm})",
+        f"Head-to-Head differences ({arm})",
+        f"Benefit of {arm}",
+        f"Ranking by points of {arm}",
+        f"Ranking by what {arm} adds",
+    ]
+    assert "context arm" not in text.lower()
+
+
+def test_a_treatment_arm_column_says_which_arm_each_run_was_scored_on() -> None:
+    text = markdown(model_run("a"), model_run("b", {"baseline": TWO_ARMS["baseline"]}))
+    assert "| a | a-model | openai | arms-runner | none | grader (anthropic) | docs | 8 | 8 | 0 |" in text
+    assert "| b | b-model | openai | arms-runner | none | grader (anthropic) | — (baseline only) | 8 | 0 | 8 |" in text
+
+
+def test_runs_without_a_scored_arm_have_no_table_of_deltas() -> None:
+    text = markdown(*(model_run(name, {"baseline": TWO_ARMS["baseline"]}) for name in ("a", "b")))
+    assert headings(text) == ["Models Compared", "Resource Usage (baseline arm)", "Overall Summary", "Ranking by points of baseline"]
+
+
+def test_a_partly_priced_cost_says_how_many_answers_it_is_of() -> None:
+    assert "| a | 0.0100 (6/8) | 80 | 16 | 96 | 1.50 s | — |" in markdown(model_run("a", cost_summary=PARTLY_PRICED))
+
+
+def test_a_refused_section_says_every_reason_and_has_no_numbers() -> None:
+    refused = compare_models([model_run("a"), model_run("b", library_name="Teapot", judge_context=None)])
+    page = model_comparison_page({"golden": refused})
+    assert [(notice.level, notice.text.split(":")[0]) for notice in page.notices] == [
+        ("problem", "The runs differ in judge material (judge_context)"),
+        ("problem", "The runs differ in library"),
+    ]
+    assert (page.sections, page.findings, page.figures) == ((), (), ())
+    both = model_comparison_page({"regular": compare_models([model_run("a")]), "golden": refused})
+    assert both.notices[-1].text.startswith("Golden: The runs differ in library")
+    assert {section.title.split(":")[0] for section in both.sections} == {"Regular"}
+
+
+def test_the_html_page_has_a_forest_plot_and_escapes_what_others_wrote() -> None:
+    bad = "<script>alert(1)</script>"
+    html = page_html(model_comparison_page({"regular": compare_models([model_run(bad), model_run("b", BETTER)])}))
+    assert bad not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+    assert "What docs adds, by run" in html
+    assert "<svg" in html
+    anchors = re.findall(r' id="([^"]+)"', html)
+    assert len(anchors) == len(set(anchors))
+
+
+def test_a_significant_delta_is_shown_as_better_or_worse() -> None:
+    lower = {"baseline": TWO_ARMS["docs"], "docs": TWO_ARMS["baseline"]}
+    page = model_comparison_page({"regular": compare_models([model_run("a"), model_run("b", lower)])})
+    assert [(finding.sentence, finding.tone) for finding in page.findings] == [
+        ("a, docs against baseline: higher", "better"),
+        ("b, docs against baseline: lower", "worse"),
+    ]
+
+
+def test_json_holds_the_unrounded_numbers_or_the_refusals() -> None:
+    found = regular()
+    assert isinstance(found, ModelComparison)
+    refused = compare_models([model_run("a"), model_run("b", library_name="Teapot")])
+    data = json.loads(model_comparison_json({"regular": found, "golden": refused}))
+    assert ModelComparison.model_validate_json(json.dumps(data["regular"])) == found
+    assert data["regular"]["runs"][0]["delta"]["effect"]["p_t"] == pytest.approx(found.runs[0].delta.effect.p_t, rel=0)  # type: ignore[union-attr]
+    assert data["golden"]["refusals"][0] == {
+        "reason": "factor_differs",
+        "factor": "library_name",
+        "words": "library",
+        "sides": [{"run": "a", "says": "Kettle"}, {"run": "b", "says": "Teapot"}],
+    }
