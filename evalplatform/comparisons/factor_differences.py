@@ -105,6 +105,8 @@ def _differs(factor: Named, sides: Sides) -> FactorDiffers:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

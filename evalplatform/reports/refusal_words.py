@@ -47,8 +47,8 @@ def _(refusal: ArmsDiffer) -> str:
     everywhere = set(refusal.sides[0].arms).intersection(*(side.arms for side in refusal.sides))
     alone = [(side.run, [arm for arm in side.arms if arm not in everywhere]) for side in refusal.sides]
     if any(arms for _, arms in alone):
-        more = "; ".join(f"{run} also has {_some(arms)}" for run, arms in alone if arms)
-        return f"The runs differ in arms: {more}. Run the same arms in each."
+        more = "; ".join(f"{run} has {_some(arms) if arms else 'none'}" for run, arms in alone)
+        return f"The runs differ in arms: beside what all have, {more}. Run the same arms in each."
     orders = "; ".join(f"{side.run} has {', '.join(side.arms)}" for side in refusal.sides)
     return f"The runs differ in the order of their arms: {orders}. Run them in one order."
 
@@ -91,7 +91,7 @@ def _(refusal: MixedMaterial) -> str:
 @refusal_sentence.register
 def _(refusal: SamePluginSet) -> str:
     first, second = refusal.labels
-    spelt = first if first == second else f"{first}, spelt {second} in the other"
+    spelt = first if first == second else f"spelt {first} in one and {second} in the other"
     return f"{refusal.runs[0]} and {refusal.runs[1]} have the same plugin set, {spelt}: there is no plugin to measure."
 
 
