@@ -47,8 +47,8 @@ OF_A_DELTA: dict[str, tuple[ComparedRun, ComparedRun, str]] = {
         CONTROL,
         changed(PLUGIN, arms=("baseline", "docs")),
         (
-            "The runs differ in arms: beside what all have, plain has skill:bucket-lifecycle and docs+skill:bucket-lifecycle; caveman has none. "
-            "Run the same arms in each."
+            "The runs differ in arms: beside what all have, plain has skill:bucket-lifecycle and docs+skill:bucket-lifecycle; "
+            "caveman has none. Run the same arms in each."
         ),
     ),
     "order of arms": (
@@ -162,8 +162,8 @@ OF_A_DELTA: dict[str, tuple[ComparedRun, ComparedRun, str]] = {
         changed(CONTROL, plugin_set="caveman:full", plugin_set_id="sha256:2"),
         changed(PLUGIN, plugin_set_id="sha256:1"),
         (
-            "plain and caveman both call their plugin set caveman:full, although its ids differ (sha256:2 and sha256:1): a delta could not say "
-            "which is which."
+            "plain and caveman both call their plugin set caveman:full, although its ids differ (sha256:2 and sha256:1): a delta "
+            "could not say which is which."
         ),
     ),
 }
@@ -186,8 +186,8 @@ def test_judges_that_are_not_named_and_mixed_material_are_said_of_each_run() -> 
         for rest in (
             "was judged but does not say by whom: judge_provider is missing.",
             (
-                "some scores saw the stored material and some only snippets (judge_context treatment_material.v1+snippet_fallback); they are "
-                "not of one kind. Judge it again."
+                "some scores saw the stored material and some only snippets (judge_context treatment_material.v1+snippet_fallback); "
+                "they are not of one kind. Judge it again."
             ),
         )
     ]
