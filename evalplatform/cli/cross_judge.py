@@ -139,23 +139,26 @@ def _of_files(
     import asyncio
 
     from evalplatform.cli.console import say
-    from evalplatform.comparisons.refusals import Refused
     from evalplatform.project.schema import SuiteSettings
     from evalplatform.reports.visible import one_line
     from evalplatform.stages.cross_judge import GROUP, cross_judge_files
     from evalplatform.stages.cross_judge_files import read_file_runs
 
-    runs = read_file_runs(files)
-    if isinstance(runs, Refused):
-        return runs
-    for warning in (warning for run in runs for file in run.files for warning in file.warnings):
+    read = read_file_runs(files)
+    for warning in read.warnings:
         say(f"warning: {one_line(warning)}")
-    first = runs[0].first
+    if read.refused is not None:
+        return read.refused
+    first = read.runs[0].first
     settings = SuiteSettings(
-        product=first.library_name or runs[0].name, questions=first.source, arms=first.arms, baseline_arm=first.baseline_arm, cells=(GROUP,)
+        product=first.library_name or read.runs[0].name,
+        questions=first.source,
+        arms=first.arms,
+        baseline_arm=first.baseline_arm,
+        cells=(GROUP,),  # a suite names at least one; nothing looks it up
     )
     context = opened.suite_context(GROUP, suite=settings, max_cost_usd=max_cost_usd, on_progress=on_progress)
-    return asyncio.run(cross_judge_files(context, runs, judges, with_stored=with_stored))
+    return asyncio.run(cross_judge_files(context, read.runs, judges, with_stored=with_stored))
 
 
 def _refused(refused: "Refused", *, as_json: bool) -> int:
@@ -210,7 +213,7 @@ def _json(done: "CrossJudged", written: Sequence[Path]) -> str:
         "calls": orjson.loads(done.counts.model_dump_json()),
         "answer_calls": done.answer_calls,
         "truncated": done.facts.truncated_message,
-        "failed_scores": done.facts.failed_scores.model_dump(),
+        "failed_calls": done.facts.failed_calls.model_dump(),
         "files": [os.fspath(path) for path in written],
     }
     return orjson.dumps(result, option=orjson.OPT_INDENT_2).decode()
@@ -224,8 +227,8 @@ def _exit_code(done: "CrossJudged", *, strict: bool) -> int:
     facts = done.facts
     if facts.truncated_message is not None:
         say(f"error: the judging is truncated. {facts.truncated_message}")
-    if facts.failed_scores.counts:
-        say(f"error: {one_line(words.failures('score', facts.failed_scores))}")
+    if facts.failed_calls.counts:
+        say(f"error: {one_line(words.failures('score', facts.failed_calls))}")
     if not facts.complete:
         say("A rerun asks only what is missing.")
     shortfalls = list(done.shortfalls)

@@ -1,41 +1,33 @@
 """Judge stored answers by several judges, and say which verdicts are the arms' and which the judges'. It asks no answer."""
 
-import asyncio
-from collections import Counter
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from evalplatform.artifacts.records import ArtifactId, ArtifactManifest
 from evalplatform.calls.counts import CallCounts
-from evalplatform.calls.failures import Failures, failures_of
+from evalplatform.calls.failures import Failures
 from evalplatform.comparisons.cross_judge import cross_judge, refuse_nothing_to_compare
 from evalplatform.comparisons.cross_judge_records import CrossJudgement, Measure, RunUnderJudges
-from evalplatform.comparisons.question_scores import QuestionScores, question_scores
-from evalplatform.comparisons.records import ScorePoints
-from evalplatform.judging.judge import judge_model_stamp
-from evalplatform.judging.run import JUDGE_FAILED
 from evalplatform.kernel.digests import bytes_digest, json_digest
 from evalplatform.kernel.keys import key_with_digest, slug
 from evalplatform.kernel.values import Value
 from evalplatform.project.cells import Cell, JudgeCell
-from evalplatform.reports.arms_v1 import STORED_MATERIAL
 from evalplatform.reports.cross_judge_points import points_csv
 from evalplatform.reports.cross_judge_report import cross_judge_page
 from evalplatform.reports.cross_judge_words import label_words
 from evalplatform.reports.html import Download
 from evalplatform.reports.page import page_html, page_markdown
 from evalplatform.reports.visible import with_visible_controls
-from evalplatform.stages import arm_answers, judged_scores, question_set
+from evalplatform.stages import arm_answers, question_set
 from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
-from evalplatform.stages.cross_judge_files import FileRun, file_points, file_tasks, stored_measures
-from evalplatform.stages.facts import answer_facts, as_facts, score_facts
-from evalplatform.stages.judged_scores import GradedTasks, grade_tasks, materialize_judged_scores, placed_scores
+from evalplatform.stages.cross_judge_files import FileRun, stored_measures
+from evalplatform.stages.cross_judge_gradings import Grading, added_failures, all_of, file_grading, stored_grading
+from evalplatform.stages.facts import answer_facts, as_facts
+from evalplatform.stages.judged_scores import materialize_judged_scores
 from evalplatform.stages.partition_lock import partition_held
 from evalplatform.stages.pipeline import added_counts
 from evalplatform.stages.question_clusters import suite_clusters
 from evalplatform.stages.report_findings import Shortfall
-from evalplatform.stages.tables import SCORES
 
 GROUP = "comparisons"
 """The group of artifacts that belong to no suite."""
@@ -44,20 +36,18 @@ CODE_VERSION = "1"
 JSON_FILE, MARKDOWN_FILE, HTML_FILE, CSV_FILE = "cross_judge.json", "report.md", "report.html", "points.csv"
 _LONGEST_NAME_CHARS = 60
 
-Made = TypeVar("Made")
-
 
 class CrossJudgeFacts(Value):
     """Of `cross_judge`: who judged, each arm's label by run, and how much was scored.
 
-    `failed_scores` are judge calls that failed, `truncated_message` says why the judging was stopped. `complete` is false when a rerun
-    would ask something again.
+    `failed_calls` are judge calls that failed, those of a panel's votes included; `truncated_message` says why the judging was stopped.
+    `complete` is false when a rerun would ask something again.
     """
 
     judges: tuple[str, ...]
     labels: dict[str, dict[str, str]]
     least_coverage_rate: float | None
-    failed_scores: Failures
+    failed_calls: Failures
     complete: bool
     truncated_message: str | None = None
 
@@ -92,19 +82,6 @@ class CrossJudged:
                     yield one.run.name, measure.name, Shortfall(rate=rate, least_rate=self.least_rate, compared=True, unscored=unscored)
 
 
-@dataclass(frozen=True)
-class _Grading:
-    """One judge's grading of one run: the points, how it ended, and what it took. `scores` are its rows where nothing else keeps them."""
-
-    measure: Measure
-    failures: Failures
-    complete: bool
-    truncated_message: str | None
-    counts: CallCounts
-    answer_calls: int
-    scores: bytes | None = None
-
-
 async def cross_judge_cells(context: SuiteContext, cells: Sequence[Cell], judges: Sequence[JudgeCell]) -> CrossJudged:
     """Score the stored answers of a suite's cells by every judge, kept as any judge's scores are, and compare the judges.
 
@@ -115,18 +92,18 @@ async def cross_judge_cells(context: SuiteContext, cells: Sequence[Cell], judges
         answers = context.upstream(arm_answers.ASSET, cell.key)
         arms = [arm.name for arm in answer_facts(answers).arms]
         refuse_nothing_to_compare(arms, context.suite.baseline_arm, source=answers.artifact.path)
-    made = [await _all_of([materialize_judged_scores(context, cell, judge) for judge in judges]) for cell in cells]
-    scores = tuple(result.manifest for of_cell in made for result in of_cell)
+    made = [await all_of([materialize_judged_scores(context, cell, judge) for judge in judges]) for cell in cells]
+    scores, suite = tuple(result.manifest for of_cell in made for result in of_cell), context.suite
     key = StageKey(
         _artifact([context.suite_id, *(cell.id for cell in cells)], [cell.key for cell in cells], judges),
         inputs={
             **{f"scores/{manifest.artifact.partition}": manifest.data_version for manifest in scores},
-            "policy": json_digest([context.suite.pass_points, context.suite.cluster_field]),
+            "compared": json_digest([suite.product, suite.baseline_arm, suite.pass_points, suite.cluster_field]),
         },
         code_version=CODE_VERSION,
         lineage=scores,
     )
-    gradings = [[_stored_grading(context, judge, result) for judge, result in zip(judges, of_cell, strict=True)] for of_cell in made]
+    gradings = [[stored_grading(context, judge, result) for judge, result in zip(judges, of_cell, strict=True)] for of_cell in made]
     if (known := unchanged_result(context, key)) is not None:
         return _stored_before(context, known, [grading for of_cell in gradings for grading in of_cell])
     runs = [
@@ -168,7 +145,7 @@ async def cross_judge_files(
     async with partition_held(context, key, stage=ASSET) as stored_meanwhile:
         if stored_meanwhile is not None:
             return _stored_before(context, stored_meanwhile)
-        gradings = [await _all_of([_file_grading(context, run, judge) for judge in judges]) for run in runs]
+        gradings = [await all_of([file_grading(context, run, judge) for judge in judges]) for run in runs]
         under_judges = [
             _file_run(run, [*(grading.measure for grading in graded), *stored[run.name]])
             for run, graded in zip(runs, gradings, strict=True)
@@ -181,70 +158,10 @@ def stored_cross_judgement(context: SuiteContext, manifest: ArtifactManifest) ->
     return CrossJudgement.model_validate_json(context.catalog.read(manifest, JSON_FILE))
 
 
-async def _all_of(work: Sequence[Coroutine[None, None, Made]]) -> list[Made]:
-    """Return every result; an error is raised once all have ended, since what the others ask is paid for."""
-    outcomes = await asyncio.gather(*work, return_exceptions=True)
-    for outcome in outcomes:
-        if isinstance(outcome, BaseException):
-            raise outcome
-    return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
-
-
 def _artifact(names: Sequence[str], compared: object, judges: Sequence[JudgeCell]) -> ArtifactId:
     """Return the artifact's name: one partition for each thing that is compared under each choice of judges."""
     name = slug("-".join(names))[:_LONGEST_NAME_CHARS].strip("-._") or "files"
     return ArtifactId(suite=GROUP, asset=ASSET, partition=key_with_digest(name, [compared, [judge.key for judge in judges]]))
-
-
-def _measure(judge: JudgeCell, tables: Mapping[str, QuestionScores]) -> Measure:
-    settings = judge.settings
-    return Measure(
-        name=judge.id,
-        judge=settings.model,
-        judge_key=judge.key,
-        judge_model=judge_model_stamp(settings.model, judge.roles),
-        judge_provider=settings.provider,
-        judge_temperature=settings.sampling.temperature,
-        judge_prompt_digest=judge.prompt_digest,
-        judge_context=STORED_MATERIAL,
-        points={arm: table.points for arm, table in tables.items()},
-        unscored_reasons={arm: table.unscored_reasons for arm, table in tables.items()},
-    )
-
-
-def _stored_grading(context: SuiteContext, judge: JudgeCell, made: StageResult) -> _Grading:
-    answers = context.made_from(made.manifest, arm_answers.ASSET)
-    facts = score_facts(made.manifest)
-    tables = question_scores(
-        judged_scores.stored_points(context, made.manifest),
-        arms=[arm.name for arm in answer_facts(answers).arms],
-        question_ids=[question.id for question in question_set.asked_questions(context, answers).questions],
-        draws=arm_answers.stored_draws(answers),
-    )
-    return _Grading(
-        measure=_measure(judge, tables),
-        failures=Failures(counts=facts.failure_reasons, first=facts.first_failure),
-        complete=facts.complete,
-        truncated_message=facts.truncated_message,
-        counts=CallCounts() if made.unchanged else facts.calls,
-        answer_calls=0 if made.unchanged else facts.answer_calls,
-    )
-
-
-async def _file_grading(context: SuiteContext, run: FileRun, judge: JudgeCell) -> _Grading:
-    graded: GradedTasks = await grade_tasks(context, judge, file_tasks(run))
-    scores = placed_scores(run.answers, graded.judged)
-    tables = file_points(run, [ScorePoints(row.question_id, row.arm, 0, row.points, row.reason) for row in scores])
-    stopped = graded.judged.stopped
-    return _Grading(
-        measure=_measure(judge, tables),
-        failures=failures_of(row.reason for row in scores if row.reason is not None and row.reason.startswith(JUDGE_FAILED)),
-        complete=graded.judged.is_complete,
-        truncated_message=None if stopped is None else str(stopped),
-        counts=graded.tally.counts(),
-        answer_calls=graded.tally.asked["answer"],
-        scores=SCORES.write(scores),
-    )
 
 
 def _cell_run(context: SuiteContext, cell: Cell, scores: ArtifactManifest, measures: Sequence[Measure]) -> RunUnderJudges:
@@ -294,7 +211,7 @@ def _compared(
     key: StageKey,
     judges: Sequence[JudgeCell],
     runs: Sequence[RunUnderJudges],
-    gradings: Sequence[Sequence[_Grading]],
+    gradings: Sequence[Sequence[Grading]],
 ) -> CrossJudged:
     """Compare the judges, and store result, reports and what scores nothing else keeps."""
     result = CrossJudgement(judges=tuple(judge.id for judge in judges), runs=tuple(cross_judge(run) for run in runs))
@@ -304,7 +221,7 @@ def _compared(
         judges=result.judges,
         labels={one.run.name: {arm.arm: label_words(arm.label) for arm in one.arms} for one in result.runs},
         least_coverage_rate=min(rates) if rates else None,
-        failed_scores=_failures(everyone),
+        failed_calls=added_failures(everyone),
         complete=all(grading.complete for grading in everyone),
         truncated_message=next((grading.truncated_message for grading in everyone if grading.truncated_message), None),
     )
@@ -319,11 +236,11 @@ def _compared(
     return _with_calls(context, stored, result, everyone)
 
 
-def _stored_before(context: SuiteContext, known: StageResult, gradings: Sequence[_Grading] = ()) -> CrossJudged:
+def _stored_before(context: SuiteContext, known: StageResult, gradings: Sequence[Grading] = ()) -> CrossJudged:
     return _with_calls(context, known, stored_cross_judgement(context, known.manifest), gradings)
 
 
-def _with_calls(context: SuiteContext, stored: StageResult, result: CrossJudgement, gradings: Sequence[_Grading]) -> CrossJudged:
+def _with_calls(context: SuiteContext, stored: StageResult, result: CrossJudgement, gradings: Sequence[Grading]) -> CrossJudged:
     return CrossJudged(
         manifest=stored.manifest,
         result=result,
@@ -332,15 +249,6 @@ def _with_calls(context: SuiteContext, stored: StageResult, result: CrossJudgeme
         answer_calls=sum(grading.answer_calls for grading in gradings),
         least_rate=context.suite.checks.coverage.least_scored_rate,
     )
-
-
-def _failures(gradings: Iterable[_Grading]) -> Failures:
-    counts: Counter[str] = Counter()
-    first: str | None = None
-    for grading in gradings:
-        counts.update(grading.failures.counts)
-        first = first or grading.failures.first
-    return Failures(counts=dict(counts), first=first)
 
 
 def _files(result: CrossJudgement) -> dict[str, bytes]:

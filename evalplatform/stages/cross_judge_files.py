@@ -56,12 +56,20 @@ class FileRun:
         return {EMPTY_TEXT_DIGEST: "", **{digest: text for file in self.files for digest, text in file.materials.items()}}
 
 
-def read_file_runs(paths: Sequence[Path]) -> list[FileRun] | Refused:
+@dataclass(frozen=True)
+class FileRuns:
+    """Runs in the order of their files, what was skipped in these, and why the runs cannot be judged again; None where they can."""
+
+    runs: tuple[FileRun, ...]
+    warnings: tuple[str, ...]
+    refused: Refused | None
+
+
+def read_file_runs(paths: Sequence[Path]) -> FileRuns:
     """Read arms.v1 files, those that hold the same answers together.
 
-    Returns:
-        The runs in the order of the files; or every reason why they cannot be judged again: material that no file holds, and files of the
-        same answers that differ in what a judge did not make.
+    They are refused where material is held by no file, and where files of the same answers differ in what a judge did not make; every
+    reason is named.
 
     Raises:
         InputError: a file cannot be read, is named twice, asks a question without a text, or has no arm beside the baseline.
@@ -84,8 +92,12 @@ def read_file_runs(paths: Sequence[Path]) -> list[FileRun] | Refused:
         )
         for digest, members in grouped.items()
     ]
-    refusals = [refusal for run in runs for refusal in (*_differences(run), *_without_material(run))]
-    return Refused(comparison=COMPARISON, runs=tuple(names), refusals=tuple(refusals)) if refusals else runs
+    refusals = tuple(refusal for run in runs for refusal in (*_differences(run), *_without_material(run)))
+    return FileRuns(
+        runs=tuple(runs),
+        warnings=tuple(warning for run in runs for file in run.files for warning in file.warnings),
+        refused=Refused(comparison=COMPARISON, runs=tuple(names), refusals=refusals) if refusals else None,
+    )
 
 
 def file_tasks(run: FileRun) -> list[JudgeTask]:
