@@ -11,10 +11,11 @@ from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.arms_v1_wire import JsonObject
 from evalplatform.reports.batch_check_words import CHECK_WORDS, finding_sentence
+from evalplatform.reports.forest_plot import ForestRow, forest_plot
 from evalplatform.reports.junit import JUnitCase
 from evalplatform.reports.page import Page
-from evalplatform.reports.view import Cell, Column, Fact, Finding, Notice, Section, Table, Tone
-from evalplatform.stats.paired import PairedEffect
+from evalplatform.reports.view import Cell, Column, Fact, Figure, Finding, Notice, Section, Table, Tone
+from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST, PairedEffect
 
 BATCH = "batch"
 """The group of the checks that are of the batch as a whole."""
@@ -27,11 +28,6 @@ DELTA_COLUMNS = (
     Column(label="Delta", meaning="Treatment minus baseline over those pairs, in points."),
     Column(label="95% interval"),
     Column(label="Stated delta", meaning="As the file has it: each arm averaged over whatever it scored."),
-)
-FINDING_COLUMNS = (
-    Column(label="File", numeric=False),
-    Column(label="Check", numeric=False),
-    Column(label="What was found", numeric=False),
 )
 CHECK_COLUMNS = (
     Column(label="Check", numeric=False),
@@ -51,7 +47,8 @@ def batch_check_page(check: BatchCheck, *, folder: str, skipped: Sequence[tuple[
         folder: where the batch lies.
         skipped: files beside the batch, and why they are not of it.
     """
-    notices = [] if check.passed else [Notice(level="problem", text=f"{verdict_sentence(check)} Read no number before they are mended.")]
+    warning = f"{plural(check.findings, 'check')} failed. Read no number before what they found is mended."
+    notices = [] if check.passed else [Notice(level="problem", text=warning)]
     notices += [Notice(level="note", text=f"{file} was skipped: {why}.") for file, why in skipped]
     return Page(
         kind="Batch check",
@@ -59,8 +56,9 @@ def batch_check_page(check: BatchCheck, *, folder: str, skipped: Sequence[tuple[
         subtitle=verdict_sentence(check),
         headline_facts=_headline(check),
         notices=tuple(notices),
-        findings=() if check.pooled is None else (_pooled_finding(check.pooled),),
-        sections=tuple(section for section in (_findings_section(check), _deltas_section(check.files), _checks_section(check)) if section),
+        findings=tuple(_findings(check)),
+        figures=tuple(_figures(check)),
+        sections=tuple(section for section in (_deltas_section(check.files), _checks_section(check)) if section),
         facts=(Fact(label="Folder", value=folder), *_rule_facts(check.rules)),
     )
 
@@ -156,27 +154,47 @@ def _headline(check: BatchCheck) -> tuple[Fact, ...]:
     return tuple(Fact(label=label, value=value) for label, value in rows)
 
 
-def _pooled_finding(pooled: PooledDelta) -> Finding:
+def _findings(check: BatchCheck) -> Iterator[Finding]:
+    for group, result in _all_results(check):
+        if result.finding is not None:
+            yield Finding(sentence=finding_sentence(result.finding).removesuffix("."), evidence=f"{group}: {result.check}", tone="worse")
+    if check.pooled is not None:
+        yield Finding(sentence=pooled_sentence(check.pooled).removesuffix("."), evidence=_tests(check.pooled), tone=_tone(check))
+
+
+def _tests(pooled: PooledDelta) -> str:
     effect = pooled.effect
     if effect is None:
-        return Finding(sentence=pooled_sentence(pooled), evidence="One pair has no interval.", tone="muted")
-    clustered = (
-        "" if effect.clusters is None else f"; {plural(effect.clusters, 'question')} asked in several files, which the interval allows for"
-    )
+        return "One pair has no interval." if pooled.pairs == 1 else "One question has no interval, however often it was asked."
     tests = {"t": effect.p_t, "Wilcoxon": effect.p_wilcoxon, "sign flip": effect.p_permutation}
-    evidence = ", ".join(f"p ({name}) {words.p_value(p_value)}" for name, p_value in tests.items()) + clustered
-    excludes_zero = effect.ci_lo > 0 or effect.ci_hi < 0
-    tone: Tone = ("better" if pooled.mean_points > 0 else "worse") if excludes_zero else "plain"
-    return Finding(sentence=pooled_sentence(pooled), evidence=evidence, tone=tone)
+    made = [f"p ({name}) {words.p_value(p_value)}" for name, p_value in tests.items() if p_value is not None]
+    p_values = ", ".join(made) or f"Not tested: below {MIN_PAIRS_FOR_TEST} questions, or without spread"
+    if effect.clusters is None:
+        return p_values
+    return f"{p_values}; the pairs are of {plural(effect.clusters, 'question')}, asked in several files, which the interval allows for"
 
 
-def _findings_section(check: BatchCheck) -> Section | None:
-    rows = tuple(
-        (Cell(text=group), Cell(text=result.check), Cell(text=finding_sentence(result.finding), tone="worse"))
-        for group, result in _all_results(check)
-        if result.finding is not None
-    )
-    return Section(key="findings", title="Findings", table=Table(columns=FINDING_COLUMNS, rows=rows)) if rows else None
+def _tone(check: BatchCheck) -> Tone:
+    """Return the pooled delta's colour; there is none before the batch is what it should be."""
+    effect = check.pooled.effect if check.pooled is not None else None
+    if not check.passed or effect is None or effect.ci_lo <= 0 <= effect.ci_hi:
+        return "plain"
+    return "better" if effect.delta_mean > 0 else "worse"
+
+
+def _figures(check: BatchCheck) -> Iterator[Figure]:
+    rows = [_plot_row(file.file, file.delta.mean_points, file.delta.effect) for file in check.files if file.delta is not None]
+    if check.pooled is not None:
+        rows.append(_plot_row("pooled over questions", check.pooled.mean_points, check.pooled.effect))
+    if (plot := forest_plot(rows)) is not None:
+        caption = "Treatment minus baseline over the questions that both arms scored, in points, with the 95% interval."
+        yield Figure(title="Deltas", caption=caption, plot=plot)
+
+
+def _plot_row(label: str, mean_points: float, effect: PairedEffect | None) -> ForestRow:
+    lo, hi = (None, None) if effect is None else (effect.ci_lo, effect.ci_hi)
+    right_label = f"{words.points(mean_points, signed=True)}{_interval_words(effect)}"
+    return ForestRow(label=label, mean=mean_points, lo=lo, hi=hi, right_label=right_label)
 
 
 def _deltas_section(files: Sequence[FileVerdict]) -> Section | None:

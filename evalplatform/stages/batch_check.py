@@ -14,6 +14,7 @@ from evalplatform.reports.arms_v1_file import REJECTED_SUFFIX, loaded_json
 from evalplatform.reports.arms_v1_wire import SCHEMA_VERSION
 from evalplatform.reports.compared_run_file import compared_run_of
 
+ANY_VERSION = f"{SCHEMA_VERSION.partition('.')[0]}."
 UNFINISHED_ENDINGS = (".partial", ".tmp")
 
 
@@ -104,7 +105,8 @@ def _other_schema(data: object) -> str | None:
     stated = data.get("schema_version")
     if stated is None:
         return None if "arms" in data or "answers" in data else "states no schema, and has neither arms nor answers"
-    return None if stated == SCHEMA_VERSION else f"states the schema {stated}"
+    is_of_kind = isinstance(stated, str) and stated.startswith(ANY_VERSION)  # the reader says what is wrong with another version
+    return None if is_of_kind else f"states the schema {stated}"
 
 
 def _stated_deltas(data: object) -> Iterator[tuple[str, float]]:

@@ -139,6 +139,11 @@ def unscored(folder: Path) -> None:
             "The file cannot be read as arms.v1: line 1: is not JSON: EOF while parsing a list.",
         ),
         (
+            spoiled(schema_version="arms.v9"),
+            "schema",
+            "The file cannot be read as arms.v1: schema_version: Input should be 'arms.v1'.",
+        ),
+        (
             spoiled(arms=None),
             "schema",
             "The file cannot be read as arms.v1: arms: Field required.",
