@@ -1,68 +1,66 @@
 """`evalplatform arms`: the main job without Dagster."""
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalplatform.cli import plugin_delta
+from evalplatform.cli import matrix_run, plugin_delta, run_options
 from evalplatform.kernel.text import plural
 
 if TYPE_CHECKING:
     from evalplatform.cli.run_request import RunRequest
-    from evalplatform.stages.facts import ReportFacts
     from evalplatform.stages.pipeline import CellRun
     from evalplatform.wiring import OpenedProject
 
 app = typer.Typer(help="Run treatment arms over a question set.", no_args_is_help=True)
+app.command("matrix-run")(matrix_run.matrix_run)
 app.command("plugin-delta")(plugin_delta.plugin_delta)
-
-RESULTS_FOLDER = Path("results/arms")
 
 
 @app.command("run")
 def run(
-    suite: Annotated[str | None, typer.Option(help="Suite of the project file; flags below override it.")] = None,
+    suite: run_options.Suite = None,
     cell: Annotated[str | None, typer.Option(help="Cell of the project file.")] = None,
-    product: Annotated[str | None, typer.Option(help="What the questions are about.")] = None,
-    questions: Annotated[Path | None, typer.Option(help="Question set: JSON, JSON Lines or CSV.")] = None,
-    arms: Annotated[str | None, typer.Option(help="Comma list of arm specs, such as baseline,docs:local:docs.")] = None,
-    arm: Annotated[list[str] | None, typer.Option(help="One arm, SPEC or NAME=SPEC; repeat it.")] = None,
-    baseline_arm: Annotated[str | None, typer.Option(show_default="baseline", help="The arm that deltas are taken from.")] = None,
+    product: run_options.Product = None,
+    questions: run_options.Questions = None,
+    arms: run_options.Arms = None,
+    arm: run_options.Arm = None,
+    baseline_arm: run_options.BaselineArm = None,
     model: Annotated[str | None, typer.Option(help="Answering model.")] = None,
     provider: Annotated[str | None, typer.Option(help="Endpoint id of the project file, or a provider's name.")] = None,
     harness: Annotated[str | None, typer.Option(show_default="arms-runner", help="Label of the harness.")] = None,
-    context7_id: Annotated[str | None, typer.Option(help="Library id at Context7, for docs arms.")] = None,
-    top_k: Annotated[int | None, typer.Option(min=1, show_default="5", help="Chunks a docs arm retrieves.")] = None,
-    rerank_threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, show_default="0.3", help="Least rerank score of a kept chunk.")
-    ] = None,
     plugins: Annotated[str | None, typer.Option(help="Comma list of plugins, such as caveman:lite,truncate:80; '' for none.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Most tokens of an answer.")] = None,
-    temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature of answers.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of draw 0; draw d sends seed + d.")] = None,
-    draws: Annotated[int | None, typer.Option(min=1, max=100, show_default="1", help="Samples of each answer.")] = None,
-    concurrency: Annotated[int | None, typer.Option(min=1, help="Calls in flight at once.")] = None,
-    max_cost_usd: Annotated[float | None, typer.Option(min=0, help="Stop before the call that could pass this.")] = None,
-    judge: Annotated[bool, typer.Option("--judge", help="Grade the answers too.")] = False,
-    judge_model: Annotated[str | None, typer.Option(help="Judging model, or the id of a judge of the project file.")] = None,
-    judge_provider: Annotated[str | None, typer.Option(show_default="--provider", help="Endpoint id or provider of the judge.")] = None,
-    judge_temperature: Annotated[float | None, typer.Option(min=0, help="Sampling temperature of the judge.")] = None,
-    judge_panel: Annotated[str | None, typer.Option(help="Comma list of the roles of a judge panel, such as doc_reviewer.")] = None,
-    grounded_from_topics: Annotated[bool, typer.Option("--grounded-from-topics", help="Ground the judge on expected_topics.")] = False,
+    matrix_cells: Annotated[Path | None, typer.Option(help="Matrix file that --matrix-cell is in.")] = None,
+    matrix_cell: Annotated[str | None, typer.Option(help="Its cell: in place of model, provider, harness and plugins.")] = None,
+    context7_id: run_options.Context7Id = None,
+    top_k: run_options.TopK = None,
+    rerank_threshold: run_options.RerankThreshold = None,
+    max_tokens: run_options.MaxTokens = None,
+    temperature: run_options.Temperature = None,
+    seed: run_options.Seed = None,
+    draws: run_options.Draws = None,
+    concurrency: run_options.Concurrency = None,
+    max_cost_usd: run_options.MaxCostUsd = None,
+    judge: run_options.Judge = False,
+    judge_model: run_options.JudgeModel = None,
+    judge_provider: run_options.JudgeProvider = None,
+    judge_temperature: run_options.JudgeTemperature = None,
+    judge_panel: run_options.JudgePanel = None,
+    grounded_from_topics: run_options.GroundedFromTopics = False,
     out_json: Annotated[Path | None, typer.Option(show_default="results/arms/<product>.json", help="arms.v1 file.")] = None,
     out_md: Annotated[Path | None, typer.Option(show_default="results/arms/<product>.md", help="Markdown report.")] = None,
-    project: Annotated[Path | None, typer.Option(show_default="found upward", help="Project file or its folder.")] = None,
-    json_result: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    project: run_options.ProjectFile = None,
+    json_result: run_options.JsonResult = False,
 ) -> int:
     """Answer a question set under every arm, grade it with --judge, and write arms.v1 and a Markdown report.
 
     What is stored is not asked again: a second run makes no call. Exit code 2 when under 95% of the questions were scored in every arm.
     """
     from evalplatform.cli.console import found_project, say, shown_progress
+    from evalplatform.cli.matrix_flags import with_matrix_cell
     from evalplatform.cli.results import counts_words
     from evalplatform.cli.run_request import ArmsRunFlags, run_request
     from evalplatform.stages.pipeline import BlockedRunError, run_cell
@@ -93,7 +91,9 @@ def run(
         judge_temperature=judge_temperature,
         judge_panel=judge_panel,
         grounded_from_topics=grounded_from_topics,
+        matrix_file=matrix_cells,
     )
+    flags = with_matrix_cell(flags, matrix_cell)
     request = run_request(flags, found_project(project), working_folder=Path.cwd())
     targets = _targets(request, out_json=out_json, out_md=out_md)
     with OpenedProject(request.project) as opened, shown_progress() as on_progress:
@@ -109,24 +109,20 @@ def run(
         except BlockedRunError as blocked:
             say(counts_words(blocked.counts))
             raise
-        written = _written(opened, done, targets)
+        written = _written(opened, done, targets, matrix_cell)
     return _told(request, done, written, as_json=json_result)
 
 
 def _targets(request: "RunRequest", *, out_json: Path | None, out_md: Path | None) -> dict[Path, str]:
     """Return where each file of the report goes, every place checked to be writable, since nothing may be paid for a result without one."""
+    from evalplatform.cli.cell_result import draw_files, file_name_of, results_folder
     from evalplatform.cli.files import check_writable
     from evalplatform.kernel.errors import InputError
-    from evalplatform.stages.arms_report import MARKDOWN_FILE, json_file
+    from evalplatform.stages.arms_report import MARKDOWN_FILE
 
-    suite, name = request.suite, file_name_of(request.suite.product)
-    # Beside the project file, not in the working directory: that may be a folder of documents, which the report would then be one of.
-    folder = Path(os.path.relpath(request.project.root / RESULTS_FOLDER))
+    folder, name = results_folder(request.project.root), file_name_of(request.suite.product)
     json_path, markdown_path = out_json or folder / f"{name}.json", out_md or folder / f"{name}.md"
-    targets = {}
-    for draw in range(suite.draws):
-        path = json_path if suite.draws == 1 else json_path.with_name(f"{json_path.stem}.d{draw}{json_path.suffix}")
-        targets[path] = json_file(draw, draws=suite.draws)
+    targets = draw_files(json_path, draws=request.suite.draws)
     if markdown_path in targets:
         raise InputError("names the file that --out-json names.", file=markdown_path, field="--out-md")
     targets[markdown_path] = MARKDOWN_FILE
@@ -135,34 +131,25 @@ def _targets(request: "RunRequest", *, out_json: Path | None, out_md: Path | Non
     return targets
 
 
-def file_name_of(product: str) -> str:
-    """Return a product's name as a file's: what separates folders becomes `-`, so that no product's report leaves its folder."""
-    return re.sub(r"[/\\\x00-\x1f]+", "-", product).strip(".- ") or "product"
-
-
-def _written(opened: "OpenedProject", done: "CellRun", targets: Mapping[Path, str]) -> list[Path]:
+def _written(opened: "OpenedProject", done: "CellRun", targets: Mapping[Path, str], matrix_cell: str | None) -> list[Path]:
     """Write the report's files where they go, and return their paths."""
+    from evalplatform.cli.cell_result import report_file
     from evalplatform.cli.files import write_if_changed
 
     for path, file in targets.items():
-        write_if_changed(path, opened.catalog.read(done.report, file))
+        write_if_changed(path, report_file(opened.catalog, done, file, matrix_cell=matrix_cell))
     return list(targets)
 
 
 def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_json: bool) -> int:
     """Print what was done and return the exit code."""
+    from evalplatform.cli.cell_result import cell_result, ending, warning_lines
     from evalplatform.cli.console import say
     from evalplatform.cli.results import counts_words, result_lines
-    from evalplatform.reports.visible import one_line
     from evalplatform.stages.facts import report_facts
-    from evalplatform.stages.report_findings import other_failed_checks
 
-    # A shortfall of coverage is the last line's error, with what lacks points.
-    found = [result.finding.sentence for result in other_failed_checks(done.failed_checks)]
-    for warning in (*done.warnings, *found):
-        say(f"warning: {one_line(warning)}")
-    facts = report_facts(done.report)
-    counts = done.counts
+    for line in warning_lines(done):
+        say(line)
     if as_json:
         import orjson
 
@@ -170,56 +157,18 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
             "suite": request.suite_id,
             "cell": request.cell.key,
             "judge": None if request.judge is None else request.judge.key,
-            "data_version": done.report.data_version,
-            "unchanged": done.unchanged,
-            "calls": orjson.loads(counts.model_dump_json()),
-            "result": [row.model_dump() for row in facts.result],
-            "coverage_rate": facts.coverage_rate,
-            "retrieval": facts.retrieval,
-            "truncated": done.truncated_message,
-            "warnings": list(done.warnings),
-            "checks": [result.model_dump() for result in facts.checks],
-            "failed_answers": done.failed_answers.model_dump(),
-            "failed_scores": done.failed_scores.model_dump(),
-            "failed_votes": done.failed_votes.model_dump(),
+            **cell_result(done),
             "files": [os.fspath(path) for path in written],
         }
         typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
     else:
+        facts = report_facts(done.report)
         for line in (*result_lines(facts.result), *(f"retrieval {line}" for line in facts.retrieval)):
             typer.echo(line)
         for path in written:
             say(f"wrote {path}")
-        say(f"nothing changed since the last run: {plural(0, 'model call')}" if done.unchanged else counts_words(counts))
-    return _exit_code(done, facts, request.suite.checks.coverage.least_scored_rate)
-
-
-def _exit_code(done: "CellRun", facts: "ReportFacts", least_scored_rate: float) -> int:
-    from evalplatform.cli.console import say
-    from evalplatform.cli.results import failure_lines
-
-    if done.truncated_message is not None:
-        say(f"error: the run is truncated. {done.truncated_message}")
-    failures = failure_lines(done)
-    for line in failures:
-        say(f"error: {line}")
-    if failures:
-        say("Once that is mended, a rerun asks only those." if done.truncated_message is None else "A rerun asks only what is missing.")
-    if done.truncated_message is not None or not facts.complete:
-        return 2
-    return _coverage_code(done, facts, least_scored_rate)
-
-
-def _coverage_code(done: "CellRun", facts: "ReportFacts", least_scored_rate: float) -> int:
-    """Say what lacks points where too little was scored to answer the question, and return the exit code."""
-    from evalplatform.cli.console import say
-    from evalplatform.reports.visible import one_line
-    from evalplatform.stages.report_findings import coverage_shortfall
-
-    shortfall = coverage_shortfall(
-        coverage_rate=facts.coverage_rate, scored_rate=done.scored_rate, unscored=done.unscored.counts, least_rate=least_scored_rate
-    )
-    if shortfall is None:
-        return 0
-    say(f"error: {one_line(shortfall.sentence)}")
-    return 2
+        say(f"nothing changed since the last run: {plural(0, 'model call')}" if done.unchanged else counts_words(done.counts))
+    ended = ending(done, least_scored_rate=request.suite.checks.coverage.least_scored_rate)
+    for line in ended.lines:
+        say(line)
+    return ended.code

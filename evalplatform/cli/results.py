@@ -6,6 +6,7 @@ from evalplatform.calls.counts import CallCounts
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.arms_view import ResultRow
+from evalplatform.reports.view import Table
 from evalplatform.reports.visible import one_line
 from evalplatform.stages.pipeline import CellRun
 from evalplatform.stages.plan import PlannedCalls, SpendCap, SuitePlan
@@ -31,12 +32,19 @@ def result_lines(rows: Sequence[ResultRow]) -> Iterator[str]:
     if not rows:
         return
     table = [[title for _, title in COLUMNS], *([str(getattr(row, name)) for name, _ in COLUMNS] for row in rows)]
-    widths = [max(len(line[column]) for line in table) for column in range(len(COLUMNS))]
+    yield from _aligned(table, [name in LEFT_ALIGNED for name, _ in COLUMNS])
+
+
+def table_lines(table: Table) -> Iterator[str]:
+    """Yield a report's table as lines, columns aligned."""
+    rows = [[one_line(cell.text) for cell in row] for row in table.rows]
+    yield from _aligned([[column.label for column in table.columns], *rows], [not column.numeric for column in table.columns])
+
+
+def _aligned(table: Sequence[Sequence[str]], to_the_left: Sequence[bool]) -> Iterator[str]:
+    widths = [max(len(line[column]) for line in table) for column in range(len(to_the_left))]
     for number, line in enumerate(table):
-        cells = (
-            text.ljust(width) if name in LEFT_ALIGNED else text.rjust(width)
-            for (name, _), text, width in zip(COLUMNS, line, widths, strict=True)
-        )
+        cells = (text.ljust(width) if left else text.rjust(width) for text, width, left in zip(line, widths, to_the_left, strict=True))
         yield "  ".join(cells).rstrip()
         if number == 0:
             yield "  ".join("-" * width for width in widths)

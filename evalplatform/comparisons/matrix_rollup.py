@@ -99,7 +99,9 @@ class MatrixRollup:
         return tuple(dict.fromkeys(arm for cell in self.cells for arm in cell.run.identity.arms))
 
 
-def roll_up(runs: Sequence[ComparedRun], *, correction: Correction = "holm", missing: Mapping[str, str] | None = None) -> MatrixRollup:
+def roll_up(
+    runs: Sequence[ComparedRun], *, correction: Correction = "holm", missing: Mapping[str, str] | None = None, with_deltas: bool = True
+) -> MatrixRollup:
     """Return the rollup of a matrix's runs, one a cell, their names being the cells'.
 
     A plugin cell is paired with the plugin-free cell of its library, model, provider, harness, arms, baseline arm and number of questions.
@@ -110,29 +112,35 @@ def roll_up(runs: Sequence[ComparedRun], *, correction: Correction = "holm", mis
         runs: the cells' runs, in the matrix's order.
         correction: `holm` or `bh`.
         missing: the cells of the matrix that have no run, and why.
+        with_deltas: whether cells are compared at all.
     """
-    plugin_free = [run for run in runs if run.identity.plugin_set == NO_PLUGINS]
     deltas: list[PluginDelta] = []
     warnings: list[MatrixWarning] = [CellMissing(cell=cell, why=why) for cell, why in (missing or {}).items()]
-    warnings += _second_baselines(plugin_free)
-    for run in runs:
-        if run.identity.plugin_set == NO_PLUGINS:
-            continue
-        control = plugin_free_run(run, plugin_free)
-        if control is None:
-            warnings.append(OrphanPluginCell(cell=run.name, plugin_set=run.identity.plugin_set))
-            continue
-        outcome = plugin_delta(control, run, correction=correction)
-        if isinstance(outcome, Refused):
-            warnings.append(DeltaRefused(control=control.name, plugin=run.name, refused=outcome))
-        else:
+    for outcome in _paired_deltas(runs, correction) if with_deltas else ():
+        if isinstance(outcome, PluginDelta):
             deltas.append(outcome)
+        else:
+            warnings.append(outcome)
     return MatrixRollup(
         cells=tuple(RolledCell(run=run, summary=_summary(run, correction)) for run in runs),
         deltas=tuple(deltas),
         warnings=tuple(warnings),
         correction=correction,
     )
+
+
+def _paired_deltas(runs: Sequence[ComparedRun], correction: Correction) -> Iterator[PluginDelta | MatrixWarning]:
+    plugin_free = [run for run in runs if run.identity.plugin_set == NO_PLUGINS]
+    yield from _second_baselines(plugin_free)
+    for run in runs:
+        if run.identity.plugin_set == NO_PLUGINS:
+            continue
+        control = plugin_free_run(run, plugin_free)
+        if control is None:
+            yield OrphanPluginCell(cell=run.name, plugin_set=run.identity.plugin_set)
+            continue
+        outcome = plugin_delta(control, run, correction=correction)
+        yield DeltaRefused(control=control.name, plugin=run.name, refused=outcome) if isinstance(outcome, Refused) else outcome
 
 
 def plugin_free_run(run: ComparedRun, plugin_free: Sequence[ComparedRun]) -> ComparedRun | None:

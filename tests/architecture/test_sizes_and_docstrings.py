@@ -13,7 +13,8 @@ FUNCTION_LIMIT_LINES = 60
 # What is longer, and why. An entry that is no longer needed fails the test.
 LONG_FILES: dict[str, str] = {}
 LONG_FUNCTIONS = {
-    "evalplatform/cli/arms.py:run": "a flag is a parameter: typer reads 26 of them; the body is 30 lines",
+    "evalplatform/cli/arms.py:run": "a flag is a parameter: typer reads 34 of them; the body is 30 lines",
+    "evalplatform/cli/matrix_run.py:matrix_run": "a flag is a parameter: typer reads 29 of them; the body is 10 lines",
     "evalplatform/reports/arms_v1_file.py:read_arms_v1": "half of it fills one value of 27 fields, a line each",
 }
 

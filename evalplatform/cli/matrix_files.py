@@ -1,0 +1,120 @@
+"""Where the files of a matrix go, and writing them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalplatform.artifacts.catalog import ArtifactCatalog
+from evalplatform.cli.cell_result import draw_files, file_name_of, report_file, results_folder
+from evalplatform.cli.files import check_writable, write_if_changed
+from evalplatform.comparisons.matrix_rollup import MatrixRollup
+from evalplatform.kernel.errors import InputError
+from evalplatform.project.cells import Cell
+from evalplatform.project.matrix_file import safe_name
+from evalplatform.reports.html import Download
+from evalplatform.reports.matrix_report import matrix_page
+from evalplatform.reports.matrix_rollup_v1 import delta_stem, matrix_rollup_bytes
+from evalplatform.reports.page import Page, page_html, page_markdown
+from evalplatform.reports.plugin_delta_report import plugin_delta_page
+from evalplatform.reports.plugin_delta_v1 import plugin_delta_bytes
+from evalplatform.stages.arms_report import HTML_FILE, MARKDOWN_FILE
+from evalplatform.stages.pipeline import CellRun
+
+ROLLUP_STEM = "matrix-rollup"
+ENDINGS = (".json", ".md", ".html")
+
+
+@dataclass(frozen=True)
+class MatrixFiles:
+    """Where everything goes.
+
+    Attributes:
+        folder: of the cells, the deltas, and the rollup unless told otherwise.
+        cells: by cell, where each file of its report goes, and what it is called in the report's artifact.
+        rollup: the rollup's files, by ending.
+    """
+
+    folder: Path
+    cells: Mapping[str, Mapping[Path, str]]
+    rollup: Mapping[str, Path]
+
+    def write_cell(self, catalog: ArtifactCatalog, name: str, done: CellRun) -> list[Path]:
+        """Write a cell's files and return their paths."""
+        for path, file in self.cells[name].items():
+            write_if_changed(path, report_file(catalog, done, file, matrix_cell=name))
+        return list(self.cells[name])
+
+    def write_rollup(self, rollup: MatrixRollup, runs: Iterable[CellRun]) -> list[Path]:
+        """Write the rollup and every delta, and return their paths. The rollup is as old as the newest report that it was made from."""
+        written = []
+        for delta in rollup.deltas:
+            stem = delta_stem(delta.control_name, delta.plugin_name)
+            paths = {ending: self.folder / f"{stem}{ending}" for ending in ENDINGS}
+            written += _write(paths, plugin_delta_bytes(delta), plugin_delta_page(delta))
+        newest = max(done.report.created_at for done in runs)
+        return [*written, *_write(self.rollup, matrix_rollup_bytes(rollup, generated_at=newest), matrix_page(rollup))]
+
+
+def planned_files(
+    cells: Sequence[tuple[str, Cell]],
+    *,
+    project_root: Path,
+    product: str,
+    draws: int,
+    out_dir: Path | None,
+    rollup: Mapping[str, Path | None],
+) -> MatrixFiles:
+    """Return where everything goes, every place checked to be writable, since nothing may be paid for a result without one.
+
+    Args:
+        cells: the cells with their names in the matrix.
+        project_root: results go beside the project file unless told otherwise.
+        product: names the folder.
+        draws: how many arms.v1 files a cell has.
+        out_dir: the folder, where told.
+        rollup: where the rollup's files go, by ending, where told.
+
+    Raises:
+        InputError: a file cannot be written, or two would be one.
+    """
+    folder = out_dir or results_folder(project_root) / f"{file_name_of(product)}-matrix"
+    files = MatrixFiles(
+        folder=folder,
+        cells={name: _cell_files(folder / "cells" / safe_name(name), draws) for name, _ in cells},
+        rollup={ending: rollup.get(ending) or folder / f"{ROLLUP_STEM}{ending}" for ending in ENDINGS},
+    )
+    deltas = [folder / f"{delta_stem(control, plugin)}{ending}" for control, plugin in _pairs(cells) for ending in ENDINGS]
+    _check([path for of_cell in files.cells.values() for path in of_cell] + deltas, files.rollup)
+    return files
+
+
+def _cell_files(stem: Path, draws: int) -> dict[Path, str]:
+    # Not `with_suffix`: what stands behind a dot of the name is no ending.
+    readable = {Path(f"{stem}.md"): MARKDOWN_FILE, Path(f"{stem}.html"): HTML_FILE}
+    return {**draw_files(Path(f"{stem}.json"), draws=draws), **readable}
+
+
+def _pairs(cells: Sequence[tuple[str, Cell]]) -> list[tuple[str, str]]:
+    """Return every pair of cells whose delta may be written."""
+    return [(control, plugin) for control, before in cells for plugin, after in cells if after.plugins and not before.plugins]
+
+
+def _check(paths: Sequence[Path], rollup: Mapping[str, Path]) -> None:
+    flags = {".json": "--out-json", ".md": "--out-md", ".html": "--out-dir"}
+    taken = set(paths)
+    for path in paths:
+        check_writable(path, field="--out-dir")
+    for ending, path in rollup.items():
+        if path in taken:
+            raise InputError("names a file that something else of the matrix is written to.", file=path, field=flags[ending])
+        taken.add(path)
+        check_writable(path, field=flags[ending])
+
+
+def _write(paths: Mapping[str, Path], json_bytes: bytes, page: Page) -> list[Path]:
+    beside = [paths[ending] for ending in (".json", ".md") if paths[ending].parent == paths[".html"].parent]
+    downloads = [Download(label="JSON" if path.suffix == ".json" else "Markdown", file_name=path.name) for path in beside]
+    contents = {".json": json_bytes, ".md": page_markdown(page).encode(), ".html": page_html(page, downloads=downloads).encode()}
+    for ending, path in paths.items():
+        write_if_changed(path, contents[ending])
+    return list(paths.values())

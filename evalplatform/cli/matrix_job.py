@@ -1,0 +1,163 @@
+"""A matrix from its plan to its files: what `arms matrix-run` does once its flags are read."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import typer
+
+from evalplatform.cli.cell_result import cell_result, ending, warning_lines
+from evalplatform.cli.console import say, shown_progress
+from evalplatform.cli.matrix_files import MatrixFiles, planned_files
+from evalplatform.cli.results import counts_words, table_lines
+from evalplatform.cli.run_request import RunRequest
+from evalplatform.comparisons.matrix_rollup import CellMissing, DeltaRefused, MatrixRollup, roll_up
+from evalplatform.kernel.text import plural
+from evalplatform.project.cells import Cell
+from evalplatform.project.matrix_file import MatrixCell
+from evalplatform.reports.matrix_report import matrix_page
+from evalplatform.reports.matrix_words import matrix_warning
+from evalplatform.reports.plugin_delta_v1 import plugin_delta_payload
+from evalplatform.reports.visible import one_line
+from evalplatform.stages.compared_runs import stored_run
+from evalplatform.stages.context import SuiteContext
+from evalplatform.stages.matrix import CellFailed, MatrixRun, run_matrix
+from evalplatform.stages.pipeline import CellRun
+from evalplatform.wiring import OpenedProject
+
+
+@dataclass(frozen=True)
+class MatrixJob:
+    """A matrix that can be run: every name resolved, every place of a result writable.
+
+    `names` maps each cell's id to its name in the matrix, in the matrix's order.
+    """
+
+    request: RunRequest
+    names: Mapping[str, str]
+    files: MatrixFiles
+    deltas: bool
+
+    @classmethod
+    def planned(
+        cls,
+        request: RunRequest,
+        declared: Sequence[MatrixCell],
+        *,
+        out_dir: Path | None,
+        out_json: Path | None,
+        out_md: Path | None,
+        deltas: bool,
+    ) -> "MatrixJob":
+        """Return the job. Raises InputError where a result could not be written."""
+        names = {cell.id: cell.name for cell in declared} or {cell.id: cell.id for cell in request.cells}
+        files = planned_files(
+            [(names[cell.id], cell) for cell in request.cells],
+            project_root=request.project.root,
+            product=request.suite.product,
+            draws=request.suite.draws,
+            out_dir=out_dir,
+            rollup={".json": out_json, ".md": out_md},
+        )
+        return cls(request=request, names=names, files=files, deltas=deltas)
+
+    def run(self, *, max_cost_usd: float | None, context7_id: str | None, as_json: bool) -> int:
+        """Run the cells, write the files, say what came out, and return the exit code."""
+        request = self.request
+        cap_usd = request.max_cost_usd if max_cost_usd is None else max_cost_usd
+        if cap_usd is not None:
+            say(f"spend cap: ${cap_usd:g} for the whole matrix of {plural(len(request.cells), 'cell')}, answers and scores together")
+        with OpenedProject(request.project) as opened, shown_progress() as on_progress:
+            context = opened.suite_context(
+                request.suite_id, suite=request.suite, max_cost_usd=cap_usd, on_progress=on_progress, library_id=context7_id
+            )
+            ran = run_matrix(context, request.cells, request.judge)
+            rollup = self._rolled_up(context, ran)
+            written = self._written(opened, ran, rollup)
+        return self._told(ran, rollup, written, as_json=as_json)
+
+    def _rolled_up(self, context: SuiteContext, ran: MatrixRun) -> MatrixRollup:
+        runs, missing = [], {}
+        for cell, outcome in self._outcomes(ran):
+            if isinstance(outcome, CellFailed):
+                missing[self.names[cell.id]] = one_line(str(outcome.error))
+            else:
+                runs.append(replace(stored_run(context, cell, self.request.judge), name=self.names[cell.id]))
+        return roll_up(runs, correction=self.request.suite.correction, missing=missing, with_deltas=self.deltas)
+
+    def _written(self, opened: OpenedProject, ran: MatrixRun, rollup: MatrixRollup) -> list[Path]:
+        done = {self.names[cell.id]: outcome for cell, outcome in self._outcomes(ran) if isinstance(outcome, CellRun)}
+        written = [path for name, outcome in done.items() for path in self.files.write_cell(opened.catalog, name, outcome)]
+        return [*written, *(self.files.write_rollup(rollup, done.values()) if done else ())]
+
+    def _outcomes(self, ran: MatrixRun) -> list[tuple[Cell, CellRun | CellFailed]]:
+        return [(cell, ran.cells[cell.id]) for cell in self.request.cells]
+
+    def _told(self, ran: MatrixRun, rollup: MatrixRollup, written: Sequence[Path], *, as_json: bool) -> int:
+        done = {self.names[cell.id]: outcome for cell, outcome in self._outcomes(ran) if isinstance(outcome, CellRun)}
+        for line in _warnings(done):
+            say(line)
+        for warning in rollup.warnings:
+            if not isinstance(warning, CellMissing | DeltaRefused):
+                say(f"warning: {one_line(matrix_warning(warning))}")
+        if as_json:
+            typer.echo(orjson.dumps(self._result(ran, rollup, written), option=orjson.OPT_INDENT_2).decode())
+        else:
+            for section in matrix_page(rollup).sections if done else ():
+                typer.echo(f"{section.title}\n" + "\n".join(table_lines(section.table)))
+            if written:
+                say(f"wrote {plural(len(written), 'file')} in {self.files.folder}")
+                say(f"wrote {self.files.rollup['.md']}")
+            say(f"nothing changed since the last run: {plural(0, 'model call')}" if ran.unchanged else counts_words(ran.counts))
+        return self._ended(ran, rollup)
+
+    def _ended(self, ran: MatrixRun, rollup: MatrixRollup) -> int:
+        """Say what kept the matrix from being whole, and return the exit code."""
+        code = 0
+        for cell, outcome in self._outcomes(ran):
+            name = self.names[cell.id]
+            if isinstance(outcome, CellFailed):
+                say(f"error: cell {name}: {outcome.error}")
+                code = 2
+                continue
+            ended = ending(outcome, least_scored_rate=self.request.suite.checks.coverage.least_scored_rate)
+            code = max(code, ended.code)
+            for line in ended.lines:
+                say(line.replace("error: ", f"error: cell {name}: ", 1))
+        for warning in rollup.warnings:
+            if isinstance(warning, DeltaRefused):
+                say(f"error: {one_line(matrix_warning(warning))}")
+                code = 2
+        return code
+
+    def _result(self, ran: MatrixRun, rollup: MatrixRollup, written: Sequence[Path]) -> dict[str, Any]:
+        judge = self.request.judge
+        return {
+            "suite": self.request.suite_id,
+            "judge": None if judge is None else judge.key,
+            "unchanged": ran.unchanged,
+            "calls": ran.counts.model_dump(),
+            "cells": [self._cell_result(cell, outcome) for cell, outcome in self._outcomes(ran)],
+            "plugin_deltas": [plugin_delta_payload(delta) for delta in rollup.deltas],
+            "warnings": [matrix_warning(warning) for warning in rollup.warnings],
+            "files": [os.fspath(path) for path in written],
+        }
+
+    def _cell_result(self, cell: Cell, outcome: CellRun | CellFailed) -> dict[str, Any]:
+        named: dict[str, Any] = {"matrix_cell": self.names[cell.id], "cell": cell.key, "plugin_set": cell.plugin_set}
+        if isinstance(outcome, CellFailed):
+            return {**named, "error": str(outcome.error), "calls": outcome.counts.model_dump()}
+        return {**named, "error": None, **cell_result(outcome)}
+
+
+def _warnings(done: Mapping[str, CellRun]) -> list[str]:
+    """Return the warnings as lines: what was found in the questions and the arms' files once, what the checks found by cell."""
+    lines: dict[str, None] = {}
+    for name, outcome in done.items():
+        shared = {f"warning: {one_line(warning)}" for warning in outcome.warnings}
+        for line in warning_lines(outcome):
+            lines[line if line in shared else line.replace("warning: ", f"warning: cell {name}: ", 1)] = None
+    return list(lines)
