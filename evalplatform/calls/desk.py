@@ -54,9 +54,7 @@ class CallDesk:
         self.tally.asked[purpose] += 1
         key = CallKey(scope=self.scope, request_digest=request_digest(request), draw=draw, attempt=attempt)
         if (waiting := self.endpoint.in_flight.get(key)) is not None:
-            row = await asyncio.shield(waiting)
-            self.tally.shared += 1
-            return CallOutcome(row=row, replayed=False, shared=True)
+            return self._answered_before(await asyncio.shield(waiting))
         finished: asyncio.Future[LedgerRow] = asyncio.get_running_loop().create_future()
         self.endpoint.in_flight[key] = finished
         try:
@@ -74,7 +72,7 @@ class CallDesk:
     async def _find_or_ask(self, request: ModelRequest, key: CallKey, purpose: Purpose) -> CallOutcome:
         known = await self.ledger.find(key)
         if known is not None:
-            return self._replayed(known)
+            return self._answered_before(known)
         self.endpoint.breaker.check(request.model)
         reserved_usd = await self.budget.reserve(request, prices=self.endpoint.prices) if self.budget is not None else 0.0
         cost_usd = None
@@ -87,7 +85,8 @@ class CallDesk:
         self.tally.add_paid(row.cost_usd)
         return CallOutcome(row=row, replayed=False)
 
-    def _replayed(self, row: LedgerRow) -> CallOutcome:
+    def _answered_before(self, row: LedgerRow) -> CallOutcome:
+        """Count a call that somebody made: of this run, it is shared; of an earlier one, replayed, whoever looked it up."""
         if row.run_id == self.run_id:
             self.tally.shared += 1
             return CallOutcome(row=row, replayed=False, shared=True)

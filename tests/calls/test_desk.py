@@ -109,6 +109,17 @@ def test_identical_calls_in_flight_are_asked_once_and_counted_as_shared():
     asyncio.run(scenario())
 
 
+def test_identical_calls_at_once_that_an_earlier_run_paid_for_are_all_replayed():
+    async def scenario() -> tuple[int, int]:
+        ledger = MemoryLedger()
+        await desk(Client(), ledger, run_id="run-1").ask(request(), purpose="answer")
+        later = desk(Client(), ledger, run_id="run-2")
+        await asyncio.gather(*(later.ask(request(), purpose="answer") for _ in range(3)))
+        return later.tally.replayed, later.tally.shared
+
+    assert asyncio.run(scenario()) == (3, 0)
+
+
 def beside(first: CallDesk) -> CallDesk:
     """A second desk of the same run at the same endpoint, as the next cell has."""
     return CallDesk(endpoint=first.endpoint, ledger=first.ledger, clock=first.clock, project="p", run_id=first.run_id, budget=first.budget)

@@ -138,7 +138,8 @@ def test_a_judges_calls_are_looked_at_for_their_prices_in_the_stored_scores(tmp_
     ("calls", "passed"),
     [
         (CallCounts(paid=1, replayed=9), True),
-        (CallCounts(replayed=9, shared=1), False),
+        (CallCounts(replayed=10), False),
+        (CallCounts(replayed=9, shared=1), True),  # the one was paid for by another arm or cell of this run
         (CallCounts(failed=2, replayed=8), False),
         (CallCounts(failed=2), None),
         (CallCounts(), None),

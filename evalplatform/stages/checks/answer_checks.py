@@ -47,19 +47,27 @@ def _unpriced(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding:
 def _all_cached(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding:
     # A prompt that the provider read from its own cache is a call all the same: the reply was drawn anew.
     calls = evidence.calls
-    # One that failed measured nothing.
+    # One that failed measured nothing; one shared with an identical call of this run, of another arm or cell, was made anew as well.
     made, known = calls.paid, calls.replayed + calls.shared
     failed = f" {plural(calls.failed, 'call')} failed." if calls.failed else ""
     if not made + known:
         return not_told(f"There is no reply to tell of.{failed}" if failed else "No answer was asked for.")
     return Finding(
-        passed=made > 0,
-        sentence=f"{plural(made, 'answer call')} made and {known:,} taken from the ledger.{failed}"
-        if made
-        else f"All {plural(known, 'answer')} were replayed from the ledger: nothing was measured anew. They are as good as when they were "
-        f"paid for; for new samples raise `draws`, or change the cell's `seed`.{failed}",
-        value=made / (made + known),
+        passed=made + calls.shared > 0,
+        sentence=f"{_replies(calls)}{failed}",
+        value=(made + calls.shared) / (made + known),
         unit="share of replies that were asked for anew",
+    )
+
+
+def _replies(calls: CallCounts) -> str:
+    if calls.paid:
+        return f"{plural(calls.paid, 'answer call')} made and {calls.replayed + calls.shared:,} taken from the ledger."
+    if calls.shared:
+        return f"No answer call made: {calls.shared:,} were identical with calls of this run, and {calls.replayed:,} taken from the ledger."
+    return (
+        f"All {plural(calls.replayed, 'answer')} were replayed from the ledger: nothing was measured anew. They are as good as when they "
+        "were paid for; for new samples raise `draws`, or change the cell's `seed`."
     )
 
 
