@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evalplatform.comparisons.batch_pool import PairedArms, pool
 from evalplatform.comparisons.comparability import DECLARED, FACTORS, ComparisonKind, Factor, differing_factors, refusals_among
 from evalplatform.comparisons.compared_run import ComparedRun, RunIdentity
 from evalplatform.comparisons.model_comparison import compare_models
@@ -51,6 +52,7 @@ UNDECLARED = [(kind, factor) for kind, declared in DECLARED.items() for factor i
 COMPUTE: Mapping[str, Callable[[list[ComparedRun]], object]] = {
     "plugin_delta": lambda runs: plugin_delta(runs[0], runs[1]),
     "model_comparison": lambda runs: compare_models(runs, treatment_arm=SCORED_ARM),
+    "batch_pool": lambda runs: pool([PairedArms(run=run, treatment_arm=SCORED_ARM, stated_delta_points=None) for run in runs]),
 }
 
 
