@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from evalplatform.kernel.digests import canonical_json
 from evalplatform.kernel.errors import InputError, PluginError, nearest_name
@@ -27,7 +28,7 @@ class PluginSet:
 
     plugins: tuple[Plugin, ...] = ()
 
-    @property
+    @cached_property
     def stamps(self) -> tuple[PluginStamp, ...]:
         """The plugins as a record keeps them."""
         return tuple(plugin.stamp for plugin in self.plugins)
