@@ -62,7 +62,7 @@ def _findings(result: CrossJudgement) -> Iterator[Finding]:
         for arm in one.arms:
             yield Finding(
                 sentence=f"{_where(result, one, arm.arm)}: {label_words(arm.label)}",
-                evidence=f"{MEANINGS[arm.label.kind]}. {'; '.join(delta_words(delta) for delta in arm.deltas)}.",
+                evidence=f"{MEANINGS[arm.label.kind]} {'; '.join(delta_words(delta) for delta in arm.deltas)}.",
                 tone=_tone(arm.label),
             )
 

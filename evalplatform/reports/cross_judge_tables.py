@@ -216,7 +216,7 @@ def questions_section(run: RunUnderJudges, place: int, *, several: bool) -> Sect
     ]
     left = len(run.question_texts) - len(shown)
     notes = (f"The first {len(shown):,} questions; points.csv and cross_judge.json hold the other {left:,}.",) if left > 0 else ()
-    title = f"Points by question: {run.name}" if several else "Points by question"
+    title = f"Points of {run.name}" if several else "Points by question"
     intro = "Each judge's points, and in brackets the delta from the baseline."
     return _section(f"questions-{place}", title, columns, rows, intro=intro, notes=notes)
 

@@ -15,13 +15,13 @@ _KINDS: dict[LabelKind, str] = {
 }
 _SIGNS = {"+": "+", "-": "−"}
 MEANINGS: dict[LabelKind, str] = {
-    "consistent": "some judge finds a significant difference, none the other way, and every mean delta lies on that side",
-    "leaning": "some judge finds a significant difference and none the other way, but not every mean delta lies on that side",
-    "judge_dependent": "judges find significant differences both ways; the verdict is the judge's, not the arm's",
-    "no_detectable_effect": "no judge finds a significant difference, which is not evidence that there is none",
-    "not_tested": "fewer than six independent pairs, with which no outcome could be significant",
+    "consistent": "Some judge finds a significant difference, none the other way, and every mean delta lies on that side.",
+    "leaning": "Some judge finds a significant difference and none the other way, but not every mean delta lies on that side.",
+    "judge_dependent": "Judges find significant differences both ways: the verdict is the judge's, not the arm's.",
+    "no_detectable_effect": "No judge finds a significant difference, which is not evidence that there is none.",
+    "not_tested": "There are fewer than six independent pairs, with which no outcome could be significant.",
 }
-"""What each label means, as the rest of a sentence."""
+"""What each label means, as a sentence."""
 
 
 def label_words(label: ArmLabel) -> str:
