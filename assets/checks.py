@@ -28,19 +28,26 @@ def check_specs(suite_id: str, settings: SuiteChecks, asset: str, partitions: dg
     """Return the declarations of an asset's checks, each with its partitions, and blocking where the project file says so."""
     every: tuple[Check[Any], ...] = (*ANSWER_CHECKS, *JUDGE_CHECKS, *SCORE_CHECKS)
     checks = [check for check in every if check.asset == asset]
+    return [
+        check_spec(
+            check.name,
+            asset_key(suite_id, asset),
+            description=f"{check.description}\n\nSettings: `{place(suite_id, check.name)}` in the project file.",
+            blocking=getattr(settings, check.name).blocking,
+            partitions=partitions,
+        )
+        for check in checks
+    ]
+
+
+def check_spec(
+    name: str, asset: dg.AssetKey, *, description: str, partitions: dg.PartitionsDefinition[str], blocking: bool = False
+) -> dg.AssetCheckSpec:
+    """Return the declaration of a check with its partitions."""
     with warnings.catch_warnings():
         # Partitions of a check are a preview in Dagster. Without them its UI would show the last partition's result as that of all.
         warnings.simplefilter("ignore", dg.PreviewWarning)
-        return [
-            dg.AssetCheckSpec(
-                check.name,
-                asset=asset_key(suite_id, asset),
-                description=f"{check.description}\n\nSettings: `{place(suite_id, check.name)}` in the project file.",
-                blocking=getattr(settings, check.name).blocking,
-                partitions_def=partitions,
-            )
-            for check in checks
-        ]
+        return dg.AssetCheckSpec(name, asset=asset, description=description, blocking=blocking, partitions_def=partitions)
 
 
 def recorded_checks(
@@ -74,7 +81,7 @@ def _evaluation(instance: dg.DagsterInstance, suite_id: str, result: CheckResult
         check_name=result.name,
         passed=finding.passed is True,
         metadata={name: value for name, value in metadata.items() if value is not None},
-        target_materialization_data=_checked_materialization(instance, key, partition),
+        target_materialization_data=checked_materialization(instance, key, partition),
         severity=SEVERITIES[result.severity],
         description=finding.sentence,
         blocking=result.blocking,
@@ -82,9 +89,10 @@ def _evaluation(instance: dg.DagsterInstance, suite_id: str, result: CheckResult
     )
 
 
-def _checked_materialization(
+def checked_materialization(
     instance: dg.DagsterInstance, key: dg.AssetKey, partition: str
 ) -> AssetCheckEvaluationTargetMaterializationData | None:
+    """Return the last materialization of a partition as the one that a check's result is of; None where there is none."""
     wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[partition])
     record = next(iter(instance.fetch_materializations(wanted, limit=1).records), None)
     if record is None:

@@ -45,10 +45,21 @@ def suite_asset(
 
 
 def suite_spec(
-    suite_id: str, stage: ModuleType, *, description: str, kinds: Collection[str], reads: Collection[ModuleType] = ()
+    suite_id: str,
+    stage: ModuleType,
+    *,
+    description: str,
+    kinds: Collection[str],
+    reads: Collection[ModuleType] = (),
+    mapping: dg.PartitionMapping | None = None,
 ) -> dg.AssetSpec:
-    """Return the declaration of a stage as one of several assets of a body, which may leave it out."""
-    return dg.AssetSpec(**_declared(suite_id, stage, description, kinds, reads), skippable=True)
+    """Return the declaration of a stage as one of several assets of a body, which may leave it out.
+
+    `mapping` says which partitions of what it reads a partition is made from, where Dagster cannot tell by itself.
+    """
+    declared = _declared(suite_id, stage, description, kinds, reads)
+    deps = [dg.AssetDep(key, partition_mapping=mapping) for key in declared["deps"]]
+    return dg.AssetSpec(**{**declared, "deps": deps}, skippable=True)
 
 
 def _declared(suite_id: str, stage: ModuleType, description: str, kinds: Collection[str], reads: Collection[ModuleType]) -> dict[str, Any]:

@@ -10,22 +10,25 @@ from urllib.request import url2pathname
 import dagster as dg
 
 from evalplatform.artifacts.catalog import file_key
-from evalplatform.artifacts.download_paths import FileAddress, bundle_address
+from evalplatform.artifacts.download_paths import BundleAddress, FileAddress, bundle_address
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.stages import arms_report
 from evalplatform.stages.context import SuiteContext
 
 FILE_PREFIX = "file://"
+PAGE_ENDING = ".html"
 
 
 def report_links(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:
-    """Return the links to a report's page and to all its files in one; nothing for other assets."""
+    """Return the link to a report's page where there is one, and of a cell's report the one to all its files in one."""
     artifact = manifest.artifact
-    if artifact.asset != arms_report.ASSET:
-        return {}
-    page = FileAddress(artifact=artifact, file=arms_report.HTML_FILE, version=manifest.data_version)
-    bundle = bundle_address(artifact.suite, artifact.partition, manifest.data_version)
-    return {"report_page": dg.MetadataValue.url(_url(suite, page.path)), "reports_zip": dg.MetadataValue.url(_url(suite, bundle.path))}
+    links = {}
+    page = next((name for name in manifest.files if name.endswith(PAGE_ENDING)), None)
+    if page is not None:
+        links["report_page"] = _link(suite, FileAddress(artifact=artifact, file=page, version=manifest.data_version))
+    if artifact.asset == arms_report.ASSET:
+        links["reports_zip"] = _link(suite, bundle_address(artifact.suite, artifact.partition, manifest.data_version))
+    return links
 
 
 def where_it_is(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:
@@ -47,6 +50,10 @@ def _file_table(suite: SuiteContext, manifest: ArtifactManifest) -> str:
         address = FileAddress(artifact=manifest.artifact, file=name, version=manifest.data_version)
         rows.append(f"| [{name}]({_url(suite, address.path)}) | {file.size_bytes:,} | `{file.digest[:19]}…` |")
     return "\n".join(["| File | Bytes | Digest |", "| --- | ---: | --- |", *rows])
+
+
+def _link(suite: SuiteContext, address: FileAddress | BundleAddress) -> dg.UrlMetadataValue:
+    return dg.MetadataValue.url(_url(suite, address.path))
 
 
 def _url(suite: SuiteContext, path: str) -> str:

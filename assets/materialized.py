@@ -13,19 +13,30 @@ import dagster as dg
 from assets.declared import asset_key
 from assets.links import report_links, where_it_is
 from assets.tables import TABLES, markdown_rows
-from evalplatform.artifacts.records import UNPARTITIONED, ArtifactManifest
+from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.counts import CallCounts
-from evalplatform.project.partition_keys import OWNERS, asked_for
+from evalplatform.project.partition_keys import asked_for, owned_keys
 from evalplatform.reports.arms_view import ResultRow
 from evalplatform.reports.markdown import markdown_table, markdown_text
 from evalplatform.reports.verdicts import verdict_section
 from evalplatform.reports.words import MISSING
 from evalplatform.stages import arm_answers, arms_report, judged_scores, question_set, score_moves, verdicts
+from evalplatform.stages.comparison_stages import COMPARISON_ASSETS
 from evalplatform.stages.context import StageResult, SuiteContext
-from evalplatform.stages.facts import answer_facts, report_facts, score_facts, score_move_facts, verdict_facts
+from evalplatform.stages.facts import (
+    ComparisonFacts,
+    answer_facts,
+    comparison_facts_of,
+    report_facts,
+    score_facts,
+    score_move_facts,
+    verdict_facts,
+)
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
-SHOWN_APART = frozenset({"calls", "cell", "judge", "result", "verdicts", "checks", "findings", "truncated_message", "rows"})
+SHOWN_APART = frozenset(
+    {"calls", "cell", "judge", "result", "verdicts", "checks", "findings", "refusals", "tables", "truncated_message", "rows"}
+)
 
 
 def materialized(suite: SuiteContext, result: StageResult) -> dg.MaterializeResult[None]:
@@ -60,13 +71,12 @@ def materialized(suite: SuiteContext, result: StageResult) -> dg.MaterializeResu
 
 def _of_whom(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:
     """Return what the partition's keys stand for: `cell` and `judge`, each with id, model, provider and what else a reader knows it by."""
-    if manifest.artifact.partition == UNPARTITIONED:
-        return {}
     shown: dict[str, Any] = {}
-    for owner, key in zip(OWNERS, manifest.artifact.partition.split("/"), strict=False):
-        for asked in asked_for(suite.project, suite.suite_id, owner):
-            if asked.key == key:
-                shown[owner] = f"{asked.id}: {', '.join(f'{name} {value}' for name, value in asked.labels.items())}"
+    for key, owners in owned_keys(manifest.artifact.partition):
+        for owner in owners:
+            for asked in asked_for(suite.project, suite.suite_id, owner):
+                if asked.key == key:
+                    shown[owner] = f"{asked.id}: {', '.join(f'{name} {value}' for name, value in asked.labels.items())}"
     return shown
 
 
@@ -77,6 +87,8 @@ def _what_came_out(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str,
         facts = report_facts(manifest)
         found = {"findings": dg.MetadataValue.md(_points(facts.findings))} if facts.findings else {}
         return {"result": dg.MetadataValue.md(_result_table(facts.result)), **found}
+    if asset in COMPARISON_ASSETS:
+        return _comparison(comparison_facts_of(manifest))
     if asset == question_set.ASSET:
         return {"dagster/row_count": manifest.facts["questions"]}
     if asset not in TABLES:
@@ -95,6 +107,14 @@ def _what_came_out(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str,
         "failures": _failures(manifest),
         "dagster/partition_row_count": manifest.facts["rows"],
     }
+
+
+def _comparison(facts: ComparisonFacts) -> dict[str, Any]:
+    """Return what a comparison came to: its table, what it found, what it refused, and what to know before reading it."""
+    points = {"refused": facts.refusals, "findings": facts.findings, "warnings": facts.warnings}
+    tables = "\n\n".join(f"**{markdown_text(title)}**\n\n{markdown_table(table)}" for title, table in facts.tables.items())
+    result = {"result": dg.MetadataValue.md(tables)} if tables else {}
+    return {**result, **{name: dg.MetadataValue.md(_points(sentences)) for name, sentences in points.items() if sentences}}
 
 
 def _pass_rates(manifest: ArtifactManifest) -> str:

@@ -4,7 +4,8 @@ Dagster writes these tags for an output by itself, but once for all the partitio
 partitions, for each of its keys; so what it records carries them one by one, and a partition is shown stale by its own inputs alone.
 """
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 
 import dagster as dg
 
@@ -41,7 +42,7 @@ def input_tags(instance: dg.DagsterInstance, upstream: UpstreamPartitions) -> di
 
 
 def recorded_partition(
-    made: dg.MaterializeResult[None], key: dg.MultiPartitionKey, *, code_version: str, inputs: Mapping[str, str]
+    made: dg.MaterializeResult[None], *, key: dg.MultiPartitionKey, code_version: str, inputs: Mapping[str, str]
 ) -> dg.AssetMaterialization:
     """Return what a body records of one partition: the result's metadata, and the tags that Dagster would have written."""
     assert made.asset_key is not None  # `materialized` gives it, and the version too
@@ -57,12 +58,17 @@ def recorded_partition(
 
 
 def reported_tags(
-    instance: dg.DagsterInstance, manifest: ArtifactManifest, key: str | None, *, upstream: Mapping[dg.AssetKey, tuple[str | None, str]]
+    instance: dg.DagsterInstance,
+    manifest: ArtifactManifest,
+    key: str | None,
+    *,
+    upstream: Mapping[dg.AssetKey, Sequence[tuple[str | None, str]]],
 ) -> dict[str, str]:
     """Return the tags of a materialization that is reported from its manifest, as a run would have written them when it was made.
 
-    `upstream` are the assets it was made from, each with partition key and data version. Dagster compares partitions by when they were
-    recorded: an upstream that has another version by now is pointed at from before it was recorded, so that it counts as newer.
+    `upstream` are the assets it was made from, each with the partition keys and data versions that were read. Dagster compares partitions
+    by when they were recorded: where one of an asset's has another version by now, the asset is pointed at from before that was recorded,
+    so that it counts as newer.
     """
     tags = {
         DATA_VERSION_TAG: manifest.data_version,
@@ -70,10 +76,24 @@ def reported_tags(
         CODE_VERSION_TAG: manifest.code_version,
         **(get_tags_from_multi_partition_key(key) if isinstance(key, dg.MultiPartitionKey) else {}),
     }
-    for asset, (partition, version) in upstream.items():
-        current = input_tags(instance, {asset: partition})
+    for asset, read in upstream.items():
         version_tag, pointer_tag = get_input_data_version_tag(asset), get_input_event_pointer_tag(asset)
-        tags[version_tag], pointer = version, current[pointer_tag]
-        is_current = pointer == NULL_EVENT_POINTER or current[version_tag] == version
-        tags[pointer_tag] = pointer if is_current else str(int(pointer) - 1)
+        current = [(input_tags(instance, {asset: partition}), version) for partition, version in read]
+        recorded = [(tags_now[version_tag], version, tags_now[pointer_tag]) for tags_now, version in current]
+        tags[version_tag] = recorded[0][1] if len(recorded) == 1 else _joined_version(version for _, version, _ in recorded)
+        tags[pointer_tag] = _pointer(recorded)
     return tags
+
+
+def _pointer(recorded: Sequence[tuple[str, str, str]]) -> str:
+    """Return the event that an asset is pointed at by: of (version now, version read, event now), the last event that was read."""
+    known = [(now == read, int(event)) for now, read, event in recorded if event != NULL_EVENT_POINTER]
+    if not known:
+        return NULL_EVENT_POINTER
+    newer = [event for is_read, event in known if not is_read]
+    return str(min(newer) - 1 if newer else max(event for _, event in known))
+
+
+def _joined_version(versions: Iterable[str]) -> str:
+    """Return the one version that Dagster gives to several partitions of an asset."""
+    return hashlib.sha256("".join(versions).encode()).hexdigest()

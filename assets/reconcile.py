@@ -4,7 +4,7 @@ Events are missing after a log was cut or restored, and of what `evalplatform ar
 run would have written, so that staleness is judged as if one had, and says that no run did.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -16,6 +16,7 @@ from assets.partitions import CELL, JUDGE
 from assets.provenance import reported_tags
 from evalplatform.artifacts.records import UNPARTITIONED, ArtifactId, ArtifactManifest
 from evalplatform.stages import arm_answers, corpus, question_set
+from evalplatform.stages.comparison_stages import READS, suite_comparisons
 from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.score_stages import suite_stages
 
@@ -74,6 +75,7 @@ def shown_partitions(suite: SuiteContext) -> Iterator[ShownPartition]:
     """Iterate over every partition of a suite that the project file asks for, in the order of the data."""
     for source in (question_set, corpus):
         yield _shown(suite, source.ASSET, None, UNPARTITIONED)
+    key: str
     cells = suite.project.cells_of(suite.suite_id)
     for cell in cells:
         yield _shown(suite, arm_answers.ASSET, cell.key, cell.key, reads=(question_set, corpus))
@@ -82,6 +84,10 @@ def shown_partitions(suite: SuiteContext) -> Iterator[ShownPartition]:
             key = dg.MultiPartitionKey({CELL: cell.key, JUDGE: judge.key})
             for stage in suite_stages(suite.suite):
                 yield _shown(suite, stage.asset, key, stage.partition(suite, cell, judge), reads=stage.reads)
+    for comparison in suite_comparisons(suite):
+        of, by = comparison.cell, comparison.judge.key
+        key = by if of is None else dg.MultiPartitionKey({CELL: of.key, JUDGE: by})
+        yield _shown(suite, comparison.stage.asset, key, comparison.partition, reads=READS)
 
 
 def _shown(suite: SuiteContext, asset: str, key: str | None, partition: str, *, reads: tuple[ModuleType, ...] = ()) -> ShownPartition:
@@ -99,16 +105,17 @@ def _known_keys(instance: dg.DagsterInstance, shown: ShownPartition) -> set[str 
     return set() if instance.get_latest_materialization_event(shown.asset) is None else {None}
 
 
-def _upstream_keys(manifest: ArtifactManifest, reads: tuple[str, ...]) -> Mapping[dg.AssetKey, tuple[str | None, str]]:
-    """Return what the artifact was made from: assets, each with the partition key in Dagster and the data version that was read.
+def _upstream_keys(manifest: ArtifactManifest, reads: tuple[str, ...]) -> Mapping[dg.AssetKey, Sequence[tuple[str | None, str]]]:
+    """Return what the artifact was made from: assets, each with the partition keys in Dagster and the data versions that were read.
 
-    Of an asset that it read more than once, such as the scores of an earlier judge, Dagster knows the partition of its own keys alone.
+    Where it is of a cell, Dagster knows the partitions of that cell alone: not the scores of an earlier judge, which moved its scores, nor
+    those of the plugin-free cell that its plugins are measured against.
     """
     own = manifest.artifact.partition.split("/")
-    upstream: dict[dg.AssetKey, tuple[str | None, str]] = {}
+    upstream: dict[dg.AssetKey, list[tuple[str | None, str]]] = {}
     for read in manifest.lineage:
         keys = [] if read.artifact.partition == UNPARTITIONED else read.artifact.partition.split("/")
-        if read.artifact.asset in reads and keys[:2] == own[: len(keys[:2])]:
+        if read.artifact.asset in reads and (len(own) == 1 or keys[:2] == own[: len(keys[:2])]):
             key = None if not keys else keys[0] if len(keys) == 1 else str(dg.MultiPartitionKey({CELL: keys[0], JUDGE: keys[1]}))
-            upstream.setdefault(asset_key(read.artifact.suite, read.artifact.asset), (key, read.data_version))
+            upstream.setdefault(asset_key(read.artifact.suite, read.artifact.asset), []).append((key, read.data_version))
     return upstream

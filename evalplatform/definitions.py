@@ -8,6 +8,7 @@ from assets.suites import suite_definitions
 from evalplatform.kernel.errors import ProjectFileError
 from evalplatform.kernel.text import plural
 from evalplatform.project.load import PROJECT_FILE_NAME, Project
+from evalplatform.stages.comparison_stages import wanted_comparisons
 from resources import project_resources
 from resources.project import project_of_code_location
 from sensors.new_judges import new_judges_sensor
@@ -28,6 +29,7 @@ def build_definitions(project: Project) -> dg.Definitions:
             settings,
             description=f"Product {settings.product}, {plural(len(settings.arms), 'arm')}.",
             pools=suite_pools(project, suite_id),
+            comparisons=wanted_comparisons(project.cells_of(suite_id)),
         )
         for suite_id, settings in project.settings.suites.items()
     )

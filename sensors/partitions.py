@@ -87,7 +87,7 @@ def partitions_sensor(project_file: Path, *, suites: Sequence[str]) -> dg.Sensor
 
 def _additions(changes: Sequence[KeyChanges]) -> list[dg.AddDynamicPartitionsRequest]:
     return [
-        dg.AddDynamicPartitionsRequest(partitions_name(change.suite_id, change.owner), [owner.key for owner in change.added])
+        dg.AddDynamicPartitionsRequest(partitions_name(change.suite_id, change.group), [owner.key for owner in change.added])
         for change in changes
         if change.added
     ]
@@ -95,14 +95,14 @@ def _additions(changes: Sequence[KeyChanges]) -> list[dg.AddDynamicPartitionsReq
 
 def _retirements(changes: Sequence[KeyChanges]) -> list[dg.DeleteDynamicPartitionsRequest]:
     return [
-        dg.DeleteDynamicPartitionsRequest(partitions_name(change.suite_id, change.owner), list(change.retired))
+        dg.DeleteDynamicPartitionsRequest(partitions_name(change.suite_id, change.group), list(change.retired))
         for change in changes
         if change.retired
     ]
 
 
 def _digest_of_retired(changes: Sequence[KeyChanges]) -> str | None:
-    retired = {partitions_name(change.suite_id, change.owner): sorted(change.retired) for change in changes if change.retired}
+    retired = {partitions_name(change.suite_id, change.group): sorted(change.retired) for change in changes if change.retired}
     return json_digest(retired) if retired else None
 
 

@@ -68,7 +68,7 @@ def key_words(key: "SyncedKey") -> str:
     """Return a key with what it stands for, in a line."""
     labels = ", ".join(f"{name} {value[:19]}" for name, value in key.labels.items())
     known = f"{key.id}: {labels}" if key.id is not None else "never registered, so nothing more is known of it"
-    return f"{key.owner} {key.key} ({known})"
+    return f"{key.owner.replace('_', ' ')} {key.key} ({known})"
 
 
 def _location_line(location: "CodeLocation") -> str:

@@ -46,4 +46,6 @@ def input_words(name: str) -> str:
         return f"{TREATMENT_WORDS.get(last, last)} of {arm}"
     if re.fullmatch(r"arm\[\d+\]", name):
         return "list of arms"
+    if name.startswith("arm_summary:"):
+        return f"summary of {name.removeprefix('arm_summary:')}"
     return INPUT_WORDS.get(name, name)

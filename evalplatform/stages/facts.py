@@ -9,7 +9,8 @@ from evalplatform.comparisons.score_move_summary import Relation
 from evalplatform.comparisons.verdicts import ArmVerdicts
 from evalplatform.kernel.values import Value
 from evalplatform.project.cells import Cell, JudgeCell
-from evalplatform.reports.arms_view import ResultRow
+from evalplatform.reports.arms_view import InteractionRow, ResultRow
+from evalplatform.reports.view import Table
 from evalplatform.stages.checks.check import CheckResult
 
 
@@ -124,7 +125,7 @@ class SummaryFacts(Value):
 class ReportFacts(Value):
     """Of `arms_report`: the result table as shown, its sentences, those on retrieval, and the calls behind answers and scores.
 
-    `answer_calls` counts the answers that were asked for while judging: 0, or a bug; None where nobody judged. `checks` are what
+    `interactions` is a row for each arm that combines two others. `answer_calls` counts the answers that were asked for while judging: 0, or a bug; None where nobody judged. `checks` are what
     the suite's checks found of answers and scores.
     """
 
@@ -132,11 +133,28 @@ class ReportFacts(Value):
     complete: bool
     result: tuple[ResultRow, ...]
     findings: tuple[str, ...]
+    interactions: tuple[InteractionRow, ...] = ()
     retrieval: tuple[str, ...] = ()
     checks: tuple[CheckResult, ...] = ()
     answer_calls: int | None = None
     calls_of_answers: CallCounts
     calls_of_scores: CallCounts
+
+
+class ComparisonFacts(Value):
+    """Of a comparison of cells (`plugin_deltas`, `matrix_rollup`, `model_comparison`): what it compared, and what it refused to.
+
+    `compared` and `missing` are cell ids; the missing ones have no scores under the judge. `refusals` are the sentences of what was not
+    compared; `findings` and `warnings` those of its page, and `tables` its main ones, by title. `complete` is that of all it read.
+    """
+
+    compared: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    refusals: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    tables: dict[str, Table] = Field(default_factory=dict)
+    complete: bool
 
 
 def as_facts(facts: Value) -> dict[str, JsonValue]:
@@ -167,6 +185,11 @@ def verdict_facts(manifest: ArtifactManifest) -> VerdictFacts:
 def summary_facts(manifest: ArtifactManifest) -> SummaryFacts:
     """Return the facts of an `arm_summary` version."""
     return SummaryFacts.model_validate(manifest.facts)
+
+
+def comparison_facts_of(manifest: ArtifactManifest) -> ComparisonFacts:
+    """Return the facts of a version of a comparison of cells."""
+    return ComparisonFacts.model_validate(manifest.facts)
 
 
 def report_facts(manifest: ArtifactManifest) -> ReportFacts:

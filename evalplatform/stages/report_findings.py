@@ -8,7 +8,10 @@ from evalplatform.reports import words
 from evalplatform.stages import arm_answers, judged_scores
 from evalplatform.stages.checks.check import CheckResult
 from evalplatform.stages.context import SuiteContext
-from evalplatform.stages.facts import report_facts, score_facts
+from evalplatform.stages.facts import comparison_facts_of, report_facts, score_facts
+
+COMPARABLE = "comparable"
+"""The check of everything that compares cells: it fails where something was refused, with the reasons."""
 
 
 class Shortfall(Value):
@@ -102,6 +105,25 @@ def found_in_reports(context: SuiteContext, reports: Iterable[ArtifactManifest])
         for (asset, name), of_check in failed.items()
     )
     return ReportFindings(shortfalls=tuple(shortfalls), failed_checks=tuple(checks))
+
+
+def found_in_comparisons(context: SuiteContext, comparisons: Iterable[ArtifactManifest]) -> ReportFindings:
+    """Return what is to be said of a suite's comparisons of cells: for each asset what was refused, with the first reason."""
+    refused: dict[str, list[ArtifactManifest]] = {}
+    for manifest in comparisons:
+        if comparison_facts_of(manifest).refusals:
+            refused.setdefault(manifest.artifact.asset, []).append(manifest)
+    checks = (
+        FailedCheck(
+            suite=context.suite_id,
+            check=COMPARABLE,
+            asset=asset,
+            partitions=tuple(manifest.artifact.partition for manifest in of_asset),
+            sentence=comparison_facts_of(of_asset[0]).refusals[0],
+        )
+        for asset, of_asset in refused.items()
+    )
+    return ReportFindings(failed_checks=tuple(checks))
 
 
 def other_failed_checks(results: Iterable[CheckResult]) -> tuple[CheckResult, ...]:

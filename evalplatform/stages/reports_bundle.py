@@ -5,18 +5,20 @@ from collections.abc import Sequence
 from evalplatform.artifacts.catalog import ArtifactCatalog
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.reports.bundle import BundledArtifact, bundle_zip
-from evalplatform.stages import judged_scores, score_moves, verdicts
+from evalplatform.stages import arm_summary, judged_scores, plugin_deltas, score_moves, verdicts
 
 READABLE_ENDINGS = ("csv", "html", "json", "md")
 
 
 def bundled_manifests(catalog: ArtifactCatalog, report: ArtifactManifest) -> tuple[ArtifactManifest, ...]:
-    """Return the report's manifest, and those of the moves of its scores and of the verdicts that it read, where there are any.
+    """Return the report's manifest, and those of the moves of its scores, the verdicts that it read, and its cell's plugin delta.
+
+    Each is there where there is one of the same scores.
 
     Raises:
         StorageError: the store does not answer, or a manifest is unreadable.
     """
-    companions = (_moves(catalog, report), _verdicts(catalog, report))
+    companions = (_moves(catalog, report), _verdicts(catalog, report), _plugin_delta(catalog, report))
     return (report, *(companion for companion in companions if companion is not None))
 
 
@@ -53,3 +55,10 @@ def _moves(catalog: ArtifactCatalog, report: ArtifactManifest) -> ArtifactManife
     if current is None or current.inputs[judged_scores.ASSET] == scores:
         return current
     return next((one for one in reversed(catalog.versions(artifact)) if one.inputs[judged_scores.ASSET] == scores), None)
+
+
+def _plugin_delta(catalog: ArtifactCatalog, report: ArtifactManifest) -> ArtifactManifest | None:
+    """Return the newest delta that is of the report's own summary; a cell without plugins has none."""
+    summary = next(upstream for upstream in report.lineage if upstream.artifact.asset == arm_summary.ASSET)
+    deltas = catalog.versions(report.artifact.with_changes(asset=plugin_deltas.ASSET))
+    return next((delta for delta in reversed(deltas) if summary in delta.lineage), None)

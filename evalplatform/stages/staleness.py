@@ -2,9 +2,11 @@
 
 The question file and the arms' files are read as they are now; no model is asked. What is stale makes what is made from it stale, down to
 the reports. Cells and judges are keys, not inputs: an edited one is a partition of its own, which is missing, and the old one stays as it
-was. Only the cells and judges of the project file are looked at.
+was. What compares cells reads them by their ids: there, a cell that is edited, added or removed is another input. Only the cells and judges
+of the project file are looked at.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +14,9 @@ from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.kernel.values import Value
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.questions.records import QuestionSet
-from evalplatform.stages import arm_answers, corpus, question_set
+from evalplatform.stages import arm_answers, arm_summary, corpus, question_set
+from evalplatform.stages.comparison_runs import comparison_inputs, summary_input
+from evalplatform.stages.comparison_stages import Comparison, suite_comparisons
 from evalplatform.stages.context import StageKey, SuiteContext
 from evalplatform.stages.corpus import OpenTreatments, open_treatments
 from evalplatform.stages.score_stages import suite_stages
@@ -30,12 +34,13 @@ class PartitionState(Value):
 
     Attributes:
         asset: the asset's name.
-        partition: the artifact's partition: `all`, a cell key, or `CELL/JUDGE`, with the policy's key after it for verdicts.
-        cell: the id of the cell, or None.
+        partition: the artifact's partition: `all`, a cell key, `CELL/JUDGE` (with the policy's key after it for verdicts), or a judge key.
+        cell: the id of the cell, or None; of a plugin delta, that of the cell with plugins.
         judge: the id of the judge, or None.
         state: as above.
         because: of what is stale, the names of the inputs that changed, sorted; assets that it reads among them where those are stale. Of
             what is incomplete, the assets that it waits for; none where calls of its own are missing.
+        compared: of a comparison of cells, the ids of those that it reads.
     """
 
     asset: str
@@ -44,6 +49,7 @@ class PartitionState(Value):
     judge: str | None = None
     state: State
     because: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
 
     @property
     def is_fresh(self) -> bool:
@@ -75,6 +81,7 @@ def states_of(context: SuiteContext, questions: QuestionSet, opened: OpenTreatme
         for stage, inputs in sources.items()
     ]
     judges = context.project.judges_of(context.suite_id)
+    summaries: dict[tuple[str, str], _Compared] = {}
     for cell in context.project.cells_of(context.suite_id):
         key = StageKey(
             context.artifact(arm_answers.ASSET, cell.key),
@@ -84,8 +91,10 @@ def states_of(context: SuiteContext, questions: QuestionSet, opened: OpenTreatme
         answers = _compared(context, key, cell=cell)
         found.append(answers.state)
         for judge in judges:
-            found += _score_states(context, cell, judge, answers)
-    return found
+            scored = _score_states(context, cell, judge, answers)
+            summaries[cell.id, judge.id] = scored[arm_summary.ASSET]
+            found += [compared.state for compared in scored.values()]
+    return [*found, *(_comparison_state(context, comparison, summaries) for comparison in suite_comparisons(context))]
 
 
 @dataclass(frozen=True)
@@ -97,11 +106,11 @@ class _Compared:
     manifest: ArtifactManifest | None
 
 
-def _score_states(context: SuiteContext, cell: Cell, judge: JudgeCell, answers: _Compared) -> list[PartitionState]:
-    """Return the states of the chain of score stages for one cell and judge."""
+def _score_states(context: SuiteContext, cell: Cell, judge: JudgeCell, answers: _Compared) -> dict[str, _Compared]:
+    """Return the states of the chain of score stages for one cell and judge, by asset."""
     versions = {arm_answers.ASSET: answers.version, question_set.ASSET: _asked_questions_version(answers)}
     incomplete = {arm_answers.ASSET} if answers.state.state == "incomplete" else set()
-    found = []
+    found = {}
     for stage in suite_stages(context.suite):
         key = StageKey(
             context.artifact(stage.asset, stage.partition(context, cell, judge)),
@@ -113,8 +122,22 @@ def _score_states(context: SuiteContext, cell: Cell, judge: JudgeCell, answers: 
         if compared.state.state == "incomplete":
             incomplete.add(stage.asset)
         versions[stage.asset] = compared.version
-        found.append(compared.state)
+        found[stage.asset] = compared
     return found
+
+
+def _comparison_state(context: SuiteContext, comparison: Comparison, summaries: Mapping[tuple[str, str], _Compared]) -> PartitionState:
+    """Return the state of one comparison of cells, by what their summaries are to be."""
+    judge = comparison.judge
+    read = {cell.id: summaries[cell.id, judge.id] for cell in comparison.compared}
+    key = StageKey(
+        context.artifact(comparison.stage.asset, comparison.partition),
+        inputs=comparison_inputs(context, comparison.compared, {cell_id: summary.version for cell_id, summary in read.items()}),
+        code_version=comparison.stage.code_version,
+    )
+    waits_for = tuple(summary_input(cell_id) for cell_id, summary in read.items() if summary.state.state == "incomplete")
+    state = _compared(context, key, cell=comparison.cell, judge=judge, waits_for=waits_for).state
+    return state.with_changes(compared=tuple(read))
 
 
 def _asked_questions_version(answers: _Compared) -> str:

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalplatform.artifacts.records import ArtifactId
-from evalplatform.project.key_register import KeyOwner
 from evalplatform.project.load import Project, load_project
-from evalplatform.project.partition_keys import current_keys, is_retired, key_changes
+from evalplatform.project.partition_keys import KeyGroup, current_keys, is_retired, key_changes
 from tests.support.starter import starter_project
 
 
@@ -19,9 +18,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return starter_project(tmp_path_factory.mktemp("starter") / "project")
 
 
-def changes_from(project: Project, *, cells: Sequence[str], judges: Sequence[str]) -> dict[KeyOwner, tuple[list[str], list[str]]]:
-    changes = key_changes(project, lambda suite_id, owner: cells if owner == "cell" else judges)
-    return {change.owner: ([added.key for added in change.added], list(change.retired)) for change in changes}
+def changes_from(project: Project, *, cells: Sequence[str], judges: Sequence[str]) -> dict[KeyGroup, tuple[list[str], list[str]]]:
+    changes = key_changes(project, lambda suite_id, group: {"cell": cells, "judge": judges}.get(group, ()))
+    return {change.group: ([added.key for added in change.added], list(change.retired)) for change in changes}
 
 
 def test_what_is_registered_as_the_file_asks_changes_nothing(project: Project) -> None:
@@ -60,8 +59,20 @@ def test_an_artifact_is_retired_by_its_cell_or_its_judge_alone(project: Project)
 
     assert not of(f"{cell}/{judge}")
     assert not of(cell)
+    assert not of(judge)
     assert not of("all")
     assert of("reader-000000")
+    assert of("facts-000000")
     assert of(f"reader-000000/{judge}")
     assert of(f"{cell}/facts-000000")
     assert not of("reader-000000", suite="made-up-from-flags")  # it was never in the file
+
+
+def test_a_plugin_cell_is_registered_once_more_where_its_plugin_free_pair_is_in_the_suite(tmp_path: Path) -> None:
+    reader = "  reader: {model: extractive, endpoint: here, sampling: {max_tokens: 120}}"
+    short = "  short: {model: extractive, endpoint: here, plugins: [truncate:80], sampling: {max_tokens: 120}}"
+    alone = "  alone: {model: other, endpoint: here, plugins: [truncate:80], sampling: {max_tokens: 120}}"
+    project = starter_project(tmp_path, (reader, f"{reader}\n{short}\n{alone}"), ("cells: [reader]", "cells: [reader, short, alone]"))
+    changes = {change.group: change for change in key_changes(project, lambda suite_id, group: ())}
+    assert [cell.key for cell in changes["cell"].added] == [project.cell(cell_id).key for cell_id in ("reader", "short", "alone")]
+    assert [cell.key for cell in changes["plugin_cell"].added] == [project.cell("short").key]

@@ -1,7 +1,7 @@
 """Backfills through Dagster in this process, run by run, with what each one paid. Dagster is imported inside functions."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,8 @@ from evalplatform.kernel.values import Value
 from evalplatform.project.load import Project
 from evalplatform.stages import arm_answers, arms_report, judged_scores
 from evalplatform.stages.backfill import BackfillWork
-from evalplatform.stages.report_findings import ReportFindings, found_in_reports
+from evalplatform.stages.comparison_stages import COMPARISON_ASSETS
+from evalplatform.stages.report_findings import ReportFindings, found_in_comparisons, found_in_reports
 from evalplatform.wiring import OpenedProject
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class BackfillOutcome(Value):
 
     `partitions` counts what was to be made, `finished` what is materialized, whatever became of the rest; each asset's are counted for
     themselves. `failed` has one entry a partition key, whatever number of assets it lacks. `incomplete` names what is materialized with
-    failed calls, which the next backfill asks again. `findings` are those of the reports that it made.
+    failed calls, which the next backfill asks again. `findings` are those of the reports and comparisons that it made.
     """
 
     partitions: int
@@ -62,7 +63,7 @@ class BackfillOutcome(Value):
 
 
 def run_backfill(project: Project, home: Path, works: Sequence[BackfillWork], *, on_progress: OnProgress) -> BackfillOutcome:
-    """Make the partitions of every suite's work in this process: sources, answers cell by cell, then scores under each judge.
+    """Make the partitions of every suite's work in this process: sources, answers cell by cell, then scores and comparisons judge by judge.
 
     A partition that fails leaves the others be; what is made from it is not tried, and is named too.
     """
@@ -101,7 +102,7 @@ class _Tracker:
     finished: int = 0
     failed: list[FailedPartition] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
-    reported: dict[str, list[str]] = field(default_factory=dict)
+    told: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     calls: dict[str, CallsMade] = field(default_factory=lambda: dict.fromkeys(ASKING_ASSETS, CallsMade()))
 
     def __post_init__(self) -> None:
@@ -112,8 +113,8 @@ class _Tracker:
         for event in result.get_asset_materialization_events():
             made = event.materialization
             suite_id, asset = made.asset_key.path[-2:]
-            if asset == arms_report.ASSET:
-                self.reported.setdefault(suite_id, []).append(str(made.partition).replace("|", "/"))
+            if asset == arms_report.ASSET or asset in COMPARISON_ASSETS:
+                self.told.setdefault(suite_id, []).append((asset, str(made.partition).replace("|", "/")))
             if asset in ASKING_ASSETS and "complete" in made.metadata and made.metadata["complete"].value is False:
                 self.incomplete.append(f"{asset} {made.partition}")
         if asking is not None:
@@ -153,12 +154,14 @@ class _Tracker:
             incomplete=tuple(self.incomplete),
             answer_calls=self.calls[arm_answers.ASSET],
             judge_calls=self.calls[judged_scores.ASSET],
-            findings=sum((self._found(suite_id, partitions) for suite_id, partitions in self.reported.items()), ReportFindings()),
+            findings=sum((self._found(suite_id, told) for suite_id, told in self.told.items()), ReportFindings()),
         )
 
-    def _found(self, suite_id: str, partitions: Sequence[str]) -> ReportFindings:
+    def _found(self, suite_id: str, told: Sequence[tuple[str, str]]) -> ReportFindings:
         context = self.opened.suite_context(suite_id)
-        return found_in_reports(context, (context.upstream(arms_report.ASSET, partition) for partition in partitions))
+        manifests = [context.upstream(asset, partition) for asset, partition in told]
+        of_reports = found_in_reports(context, (one for one in manifests if one.artifact.asset == arms_report.ASSET))
+        return of_reports + found_in_comparisons(context, (one for one in manifests if one.artifact.asset != arms_report.ASSET))
 
 
 @dataclass(frozen=True)
@@ -181,24 +184,49 @@ class _SuiteBackfill:
             elif self._made(wanted, asking=arm_answers.ASSET):
                 unanswered[cell] = "not tried: its answers were not made"
         for judge in self.work.judges:
-            self._score(judge, unanswered)
+            self._compare(judge, unscored=self._score(judge, unanswered))
 
-    def _score(self, judge: str, unanswered: Mapping[str, str]) -> None:
-        """Make what is made of answers under one judge, several cells a run."""
+    def _score(self, judge: str, unanswered: Mapping[str, str]) -> set[str]:
+        """Make what is made of answers under one judge, several cells a run; return the ids of the cells that lack something."""
+        from assets.batches import PARTITIONS_PER_RUN
         from assets.partitions import CELL, partitions_name
-        from assets.scores import PARTITIONS_PER_RUN
 
         judge_key = self.runs.project.judge(judge).key
-        wanted = {}
+        wanted, unscored = {}, set[str]()
         for cell in self.work.cells(judge=judge):
             of_cell = self.work.assets_of(cell=cell, judge=judge)
             if cell in unanswered:
+                unscored.add(cell)
                 self._not_tried({f"{self._cell_keys[cell]}|{judge_key}": of_cell}, unanswered[cell])
             else:
                 wanted[self._cell_keys[cell]] = of_cell
         order = self.runs.instance.get_dynamic_partitions(partitions_name(self.work.suite, CELL))
         for piece in neighbours(list(wanted), among=order, most=PARTITIONS_PER_RUN):
-            self._made({f"{key}|{judge_key}": wanted[key] for key in piece}, asking=judged_scores.ASSET)
+            failed = self._made({f"{key}|{judge_key}": wanted[key] for key in piece}, asking=judged_scores.ASSET)
+            unscored |= {cell for cell, key in self._cell_keys.items() if f"{key}|{judge_key}" in failed}
+        return unscored
+
+    def _compare(self, judge: str, *, unscored: Collection[str]) -> None:
+        """Make what compares cells under one judge: the plugin deltas, several a run, then what is over many cells."""
+        from assets.batches import PARTITIONS_PER_RUN
+        from assets.partitions import PLUGIN_CELL, partitions_name
+
+        judge_key = self.runs.project.judge(judge).key
+        deltas, over_many = dict[str, str](), list[str]()
+        for state in self.work.comparisons(judge):
+            lacking = [cell for cell in state.compared if cell in unscored]
+            if state.cell is None:
+                over_many.append(state.asset)
+            elif lacking:
+                reason = f"not tried: the scores of {', '.join(lacking)} were not made"
+                self._not_tried({f"{self._cell_keys[state.cell]}|{judge_key}": (state.asset,)}, reason)
+            else:
+                deltas[self._cell_keys[state.cell]] = state.asset
+        order = self.runs.instance.get_dynamic_partitions(partitions_name(self.work.suite, PLUGIN_CELL))
+        for piece in neighbours(list(deltas), among=order, most=PARTITIONS_PER_RUN):
+            self._made({f"{key}|{judge_key}": (deltas[key],) for key in piece})
+        if over_many:
+            self._made({judge_key: over_many})
 
     def _not_tried(self, wanted: Mapping[str, Sequence[str]], reason: str) -> None:
         self.tracker.note_partitions(self.work.suite, wanted, dict.fromkeys(wanted, reason))

@@ -9,6 +9,7 @@ from evalplatform.calls.counts import CallCounts
 from evalplatform.calls.progress import OnProgress
 from evalplatform.kernel.usage import known_sum
 from evalplatform.project.load import PROJECT_FILE_NAME, Project
+from evalplatform.stages.comparison_stages import wanted_comparisons
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -45,7 +46,12 @@ class SuiteRuns:
         several = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]} if len(keys) > 1 else {}
         try:
             result = dg.materialize(
-                suite_assets(self.suite_id, self.project.suite(self.suite_id), description=""),
+                suite_assets(
+                    self.suite_id,
+                    self.project.suite(self.suite_id),
+                    description="",
+                    comparisons=wanted_comparisons(self.project.cells_of(self.suite_id)),
+                ),
                 selection=[asset_key(self.suite_id, name) for name in names],
                 partition_key=keys[0] if len(keys) == 1 else None,
                 resources=self._resources(),

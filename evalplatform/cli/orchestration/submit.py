@@ -18,13 +18,11 @@ def submit_backfill(project: Project, home: Path, work: BackfillWork) -> str:
 
     from assets.declared import SUITE_TAG, asset_key
     from assets.partitions import suite_partitions
-    from evalplatform.stages import arm_answers
 
     partitions = suite_partitions(work.suite)
-    by_asset = keys_by_asset(project, work)
     subsets = {
-        asset_key(work.suite, name): (partitions.cells if name == arm_answers.ASSET else partitions.scores).subset_with_partition_keys(keys)
-        for name, keys in by_asset.items()
+        asset_key(work.suite, name): partitions.of_asset(name).subset_with_partition_keys(keys)
+        for name, keys in keys_by_asset(project, work).items()
     }
     backfill_id = make_new_backfill_id()
     with open_instance(home) as instance:
@@ -52,7 +50,7 @@ def keys_by_asset(project: Project, work: BackfillWork) -> dict[str, list[str]]:
     judges = {judge.id: judge.key for judge in project.judges_of(work.suite)}
     keys: dict[str, list[str]] = {}
     for state in work.partitions:
-        if state.cell is not None:
-            key = cells[state.cell] if state.judge is None else f"{cells[state.cell]}|{judges[state.judge]}"
-            keys.setdefault(state.asset, []).append(key)
+        owners = [*([] if state.cell is None else [cells[state.cell]]), *([] if state.judge is None else [judges[state.judge]])]
+        if owners:
+            keys.setdefault(state.asset, []).append("|".join(owners))
     return keys

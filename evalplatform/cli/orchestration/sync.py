@@ -9,9 +9,9 @@ from pydantic import AwareDatetime, Field
 
 from evalplatform.cli.orchestration.instance import open_instance
 from evalplatform.kernel.values import Value
-from evalplatform.project.key_register import KeyOwner, KeyRegister
+from evalplatform.project.key_register import KeyRegister
 from evalplatform.project.load import Project
-from evalplatform.project.partition_keys import KeyChanges, every_owner
+from evalplatform.project.partition_keys import KeyChanges, KeyGroup, every_owner
 from evalplatform.wiring import OpenedProject
 
 if TYPE_CHECKING:
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
 
 class SyncedKey(Value):
-    """A partition key with what it stands for; `id` and `labels` are empty where nobody ever registered that."""
+    """A partition key with what it stands for; `id` and `labels` are empty where nobody ever registered that.
 
-    owner: KeyOwner
+    `owner` is the group of keys: cell, judge, or plugin_cell, which a cell is once more whose plugins can be measured.
+    """
+
+    owner: KeyGroup
     key: str
     id: str | None = None
     labels: dict[str, str] = Field(default_factory=dict)
@@ -115,19 +118,19 @@ def _suite(
     return SyncedSuite(
         suite=suite_id,
         added=tuple(
-            SyncedKey(owner=change.owner, key=added.key, id=added.id, labels=added.labels) for change in own for added in change.added
+            SyncedKey(owner=change.group, key=added.key, id=added.id, labels=added.labels) for change in own for added in change.added
         ),
-        retired=tuple(_registered(register, change.owner, key) for change in own for key in change.retired),
-        in_use=tuple(_registered(register, change.owner, key) for change in own for key in change.in_use),
+        retired=tuple(_registered(register, change.group, key) for change in own for key in change.retired),
+        in_use=tuple(_registered(register, change.group, key) for change in own for key in change.in_use),
         reported=tuple(_report_stored(suite_id, opened, instance, dry_run=dry_run)),
     )
 
 
-def _registered(register: KeyRegister, owner: KeyOwner, key: str) -> SyncedKey:
-    meaning = register.find(owner, key)
+def _registered(register: KeyRegister, group: KeyGroup, key: str) -> SyncedKey:
+    meaning = register.find("judge" if group == "judge" else "cell", key)
     if meaning is None:
-        return SyncedKey(owner=owner, key=key)
-    return SyncedKey(owner=owner, key=key, id=meaning.id, labels=meaning.labels)
+        return SyncedKey(owner=group, key=key)
+    return SyncedKey(owner=group, key=key, id=meaning.id, labels=meaning.labels)
 
 
 def _report_stored(suite_id: str, opened: OpenedProject, instance: "dg.DagsterInstance", *, dry_run: bool) -> list[str]:
