@@ -145,7 +145,7 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
     """Print what was done and return the exit code."""
     from evalplatform.cli.cell_result import cell_result, ending, warning_lines
     from evalplatform.cli.console import say
-    from evalplatform.cli.results import counts_words, result_lines
+    from evalplatform.cli.results import counts_words, interaction_lines, result_lines
     from evalplatform.stages.facts import report_facts
 
     for line in warning_lines(done):
@@ -163,7 +163,8 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
         typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
     else:
         facts = report_facts(done.report)
-        for line in (*result_lines(facts.result), *(f"retrieval {line}" for line in facts.retrieval)):
+        interactions = interaction_lines(facts.interactions)
+        for line in (*result_lines(facts.result), *interactions, *(f"retrieval {line}" for line in facts.retrieval)):
             typer.echo(line)
         for path in written:
             say(f"wrote {path}")

@@ -62,6 +62,7 @@ def cell_result(done: CellRun) -> dict[str, Any]:
         "unchanged": done.unchanged,
         "calls": orjson.loads(done.counts.model_dump_json()),
         "result": [row.model_dump() for row in facts.result],
+        "interactions": [row.model_dump() for row in facts.interactions],
         "coverage_rate": facts.coverage_rate,
         "retrieval": facts.retrieval,
         "truncated": done.truncated_message,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from evalplatform.calls.counts import CallCounts
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
-from evalplatform.reports.arms_view import ResultRow
+from evalplatform.reports.arms_view import InteractionRow, ResultRow
 from evalplatform.reports.view import Table
 from evalplatform.reports.visible import one_line
 from evalplatform.stages.pipeline import CellRun
@@ -33,6 +33,13 @@ def result_lines(rows: Sequence[ResultRow]) -> Iterator[str]:
         return
     table = [[title for _, title in COLUMNS], *([str(getattr(row, name)) for name, _ in COLUMNS] for row in rows)]
     yield from _aligned(table, [name in LEFT_ALIGNED for name, _ in COLUMNS])
+
+
+def interaction_lines(rows: Sequence[InteractionRow]) -> Iterator[str]:
+    """Yield a line for each arm that combines two others: what it does beyond the sum of its parts, with its interval."""
+    for row in rows:
+        tested = f"p adj. {row.p_adjusted}, {row.questions} questions scored in all four arms"
+        yield one_line(f"interaction {row.arm}: {row.interaction_points} points {row.interaction_interval}, {tested}: {row.verdict}")
 
 
 def table_lines(table: Table) -> Iterator[str]:

@@ -67,7 +67,8 @@ def all_facts(facts: RunFacts, questions: QuestionSet, summary: ArmSummary) -> t
 
 def notices(facts: RunFacts, questions: QuestionSet, summary: ArmSummary, rows: RunRows) -> tuple[Notice, ...]:
     """Return every warning, the worst first."""
-    found = [*_completeness(facts, questions, summary, rows), *_offline(facts), *_shaped(facts, rows), *_per_arm(facts, summary, rows)]
+    found = [*_completeness(facts, questions, summary, rows), *_offline(facts), *_shaped(facts, rows), *_draws(facts, summary)]
+    found += _per_arm(facts, summary, rows)
     found += [Notice(level="caution", text=text) for text in (*facts.warnings, *questions.warnings)]
     order = {"problem": 0, "caution": 1, "note": 2}
     return tuple(sorted(found, key=lambda notice: order[notice.level]))
@@ -123,6 +124,22 @@ def _shaped(facts: RunFacts, rows: RunRows) -> list[Notice]:
         "would see; tokens and cost are of what the model wrote."
     )
     return [Notice(level="note", text=text)] if shaped else []
+
+
+def _draws(facts: RunFacts, summary: ArmSummary) -> list[Notice]:
+    """Say what draws do to the numbers, and where a question lacks some of them."""
+    if facts.draws == 1 or facts.judge is None:
+        return []
+    text = f"{facts.draws} draws of each question: its score is their mean, and the intervals are over questions, clustered by question."
+    found = [Notice(level="note", text=text)]
+    lacking = {
+        arm: sum(score.unscored_reasons.values()) - (score.questions - score.scored) * facts.draws for arm, score in summary.scores.items()
+    }
+    if any(lacking.values()):
+        missing = f"Scores of fewer than {facts.draws} draws: some have no points ({words.tally(lacking)})."
+        text = f"{missing} These questions weigh as others do."
+        found.append(Notice(level="caution", text=text))
+    return found
 
 
 def _per_arm(facts: RunFacts, summary: ArmSummary, rows: RunRows) -> list[Notice]:

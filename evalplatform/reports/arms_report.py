@@ -9,7 +9,7 @@ from evalplatform.comparisons.records import ArmDelta, ArmSummary, JudgedScore
 from evalplatform.comparisons.verdicts import ArmVerdicts
 from evalplatform.kernel.text import plural
 from evalplatform.questions.records import QuestionSet
-from evalplatform.reports import arms_notices, arms_panel, arms_questions, arms_retrieval, arms_sections, words
+from evalplatform.reports import arms_interactions, arms_notices, arms_panel, arms_questions, arms_retrieval, arms_sections, words
 from evalplatform.reports.arms_rows import RunRows
 from evalplatform.reports.arms_view import ArmsReport, DeltaPlotRow, ScorePlotRow
 from evalplatform.reports.run_facts import RunFacts
@@ -65,7 +65,7 @@ def build_arms_report(
         headline_facts=arms_notices.headline_facts(facts, questions, summary),
         facts=arms_notices.all_facts(facts, questions, summary),
         notices=arms_notices.notices(facts, questions, summary, rows),
-        findings=tuple(finding(delta) for delta in summary.deltas.values()) if facts.judge is not None else (),
+        findings=_findings(summary) if facts.judge is not None else (),
         results=arms_sections.result_rows(summary),
         summary=arms_sections.summary_section(summary),
         score_plot=_score_plot(summary),
@@ -82,9 +82,14 @@ def build_arms_report(
 def _statistics(summary: ArmSummary) -> tuple[Section | None, ...]:
     return (
         arms_sections.significance_section(summary),
-        arms_sections.interaction_section(summary),
+        arms_interactions.interaction_section(summary),
         arms_retrieval.retrieval_section(summary),
     )
+
+
+def _findings(summary: ArmSummary) -> tuple[Finding, ...]:
+    of_arms = [finding(delta) for delta in summary.deltas.values()]
+    return (*of_arms, *(arms_interactions.interaction_finding(item) for item in summary.interactions))
 
 
 def finding(delta: ArmDelta) -> Finding:

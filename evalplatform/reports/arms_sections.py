@@ -118,7 +118,8 @@ def _summary_notes(summary: ArmSummary) -> tuple[str, ...]:
         notes.append(f"Verdicts are at 5% after {words.listed(names)} correction over the tested arms{rank_test}.")
         notes.append("“No difference shown” is not “no difference”: the interval says how large one may still be.")
     if summary.draws > 1:
-        notes.append(f"A question's score is the mean over its scored draws, of {summary.draws}.")
+        text = f"A question's score is the mean over its scored draws, of {summary.draws}; it weighs the same however many those are."
+        notes.append(f"{text} Draws are no further questions: the intervals are those of draws clustered by question.")
     return tuple(notes)
 
 
@@ -142,7 +143,8 @@ EFFECT_COLUMNS = (
 )
 
 
-def _effect_cells(effect: PairedEffect, row: ArmDelta | Interaction) -> tuple[Cell, ...]:
+def effect_cells(effect: PairedEffect, row: ArmDelta | Interaction) -> tuple[Cell, ...]:
+    """Return the cells of `EFFECT_COLUMNS` for a delta or an interaction."""
     tone = tone_of(row.significant_adjusted, effect.delta_mean)
     method = effect.ci_method if effect.clusters is None else f"{effect.ci_method}, {plural(effect.clusters, 'cluster')}"
     return (
@@ -168,7 +170,7 @@ def _effect_cells(effect: PairedEffect, row: ArmDelta | Interaction) -> tuple[Ce
 def significance_section(summary: ArmSummary) -> Section | None:
     """Return the paired tests of every arm with at least two pairs; None when there is none."""
     compared = [delta for delta in summary.deltas.values() if delta.effect is not None]
-    rows = tuple((Cell(text=delta.arm), *_effect_cells(delta.effect, delta)) for delta in compared if delta.effect is not None)
+    rows = tuple((Cell(text=delta.arm), *effect_cells(delta.effect, delta)) for delta in compared if delta.effect is not None)
     if not rows:
         return None
     return Section(
@@ -180,33 +182,6 @@ def significance_section(summary: ArmSummary) -> Section | None:
             "The permutation p-value stands beside the others as a check; verdicts use the t-test and Wilcoxon.",
         ),
     )
-
-
-def interaction_section(summary: ArmSummary) -> Section | None:
-    """Return the factorial interactions, or None when no arm combines two others."""
-    if not summary.interactions:
-        return None
-    names = tuple(Column(label=label, numeric=False) for label in ("Combined arm", "A", "B", "Verdict"))
-    deltas = tuple(Column(label=label) for label in ("Delta A", "Delta B", "Delta combined", "Additive expectation"))
-    interaction = Column(label="Interaction", meaning="Combined minus A minus B plus baseline, per question.")
-    effect = (EFFECT_COLUMNS[0], interaction, *EFFECT_COLUMNS[2:])
-    question = "Does a combined arm do more (synergy) or less (interference) than its parts add up to?"
-    return Section(
-        key="interaction",
-        title=f"Factorial interaction: {words.listed([item.combined_arm for item in summary.interactions])}",
-        intro=f"{question} Over the questions that all four arms scored.",
-        table=Table(columns=(*names, *deltas, *effect), rows=tuple(_interaction_row(item) for item in summary.interactions)),
-    )
-
-
-def _interaction_row(item: Interaction) -> tuple[Cell, ...]:
-    # The expectation is the sum of the two deltas as shown, so that the row adds up (treatment-arms spec, 9).
-    expected = round(item.delta_a_points, 2) + round(item.delta_b_points, 2)
-    numbers = (item.delta_a_points, item.delta_b_points, item.delta_combined_points, expected)
-    verdict_word = Cell(text=words.synergy(item.significant_adjusted, item.effect.delta_mean), tone="muted")
-    names = (Cell(text=item.combined_arm), Cell(text=item.arm_a), Cell(text=item.arm_b), verdict_word)
-    deltas = tuple(Cell(text=words.fixed(number, 2, signed=True)) for number in numbers)
-    return (*names, *deltas, *_effect_cells(item.effect, item))
 
 
 COST_COLUMNS = (

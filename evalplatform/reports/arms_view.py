@@ -23,6 +23,19 @@ class ResultRow(Value):
     cost_usd: str
 
 
+class InteractionRow(Value):
+    """What an arm that combines two others does beyond the sum of its parts, in a line. The interval is 95%."""
+
+    arm: str
+    arm_a: str
+    arm_b: str
+    interaction_points: str
+    interaction_interval: str
+    questions: str
+    p_adjusted: str
+    verdict: str
+
+
 class ScorePlotRow(Value):
     """One arm of the plot of scores; numbers are points, `label` is what stands beside them."""
 

@@ -13,6 +13,7 @@ from evalplatform.comparisons.records import ArmSummary, JudgedScore
 from evalplatform.kernel.digests import json_digest
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.questions.records import QuestionSet
+from evalplatform.reports.arms_interactions import interaction_rows
 from evalplatform.reports.arms_report import build_arms_report
 from evalplatform.reports.arms_retrieval import retrieval_sentences
 from evalplatform.reports.arms_v1 import arms_v1_payload
@@ -39,7 +40,7 @@ from evalplatform.stages.context import (
 from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts, verdict_facts
 
 ASSET = "arms_report"
-CODE_VERSION = "10"
+CODE_VERSION = "11"
 MARKDOWN_FILE = "report.md"
 HTML_FILE = "report.html"
 CSV_FILE = "scores.csv"
@@ -86,6 +87,7 @@ def materialize_arms_report(context: SuiteContext, cell: Cell, judge: JudgeCell 
         complete=summary_facts(read.summary).complete,
         result=tuple(summary_table(report)),
         findings=tuple(found.sentence for found in report.findings),
+        interactions=interaction_rows(run.summary) if run.facts.judge is not None else (),
         retrieval=retrieval_sentences(run.summary),
         checks=run.checks,
         answer_calls=run.facts.judging_answer_calls,

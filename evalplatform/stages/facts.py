@@ -125,8 +125,8 @@ class SummaryFacts(Value):
 class ReportFacts(Value):
     """Of `arms_report`: the result table as shown, its sentences, those on retrieval, and the calls behind answers and scores.
 
-    `interactions` is a row for each arm that combines two others. `answer_calls` counts the answers that were asked for while judging: 0, or a bug; None where nobody judged. `checks` are what
-    the suite's checks found of answers and scores.
+    `interactions` is a row for each arm that combines two others. `answer_calls` counts the answers that were asked for while judging:
+    0, or a bug; None where nobody judged. `checks` are what the suite's checks found of answers and scores.
     """
 
     coverage_rate: float | None

@@ -15,7 +15,7 @@ from evalplatform.cli.console import say, shown_progress, warn_of_unknown_variab
 from evalplatform.cli.orchestration.home import prepare_dagster_home, register
 from evalplatform.cli.orchestration.instance import open_instance
 from evalplatform.cli.orchestration.runs import SuiteRuns, calls_of
-from evalplatform.cli.results import counts_words, finding_lines, result_lines
+from evalplatform.cli.results import counts_words, finding_lines, interaction_lines, result_lines
 from evalplatform.cli.starter import copy_example
 from evalplatform.kernel.errors import EvalplatformError, RunStoppedError
 from evalplatform.kernel.text import plural
@@ -98,7 +98,7 @@ def _print_results(project: Project, calls: CallCounts) -> int:
                     facts = report_facts(manifest)
                     complete = complete and facts.complete
                     typer.echo(f"\n{suite_id}: {cell.id} ({cell.provider}:{cell.model}), judged by {judge.id} ({judge.settings.kind})")
-                    for line in result_lines(facts.result):
+                    for line in (*result_lines(facts.result), *interaction_lines(facts.interactions)):
                         typer.echo(line)
                     typer.echo(f"report: {opened.shown_path(manifest, arms_report.HTML_FILE)}")
             findings += found_in_reports(context, reports)
