@@ -28,6 +28,7 @@ def test_the_interaction_stands_under_the_table_with_its_interval_and_in_the_jso
 
 
 def test_without_a_combined_arm_or_a_judge_no_interaction_is_printed(command: Command, project: Path) -> None:
-    assert json.loads(command("arms", "run", "--suite", "kettle", "--judge", "--json").out)["interactions"] == []
+    two_arms = (*FACTORIAL[:-1], f"baseline,{DOCS}", "--json")
+    assert json.loads(command(*two_arms).out)["interactions"] == []
     unjudged = [argument for argument in FACTORIAL if argument != "--judge"]
     assert "interaction" not in command(*unjudged).out
