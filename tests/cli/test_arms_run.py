@@ -28,7 +28,9 @@ def with_stub(project: Path, url: str, *replacements: tuple[str, str], prices: s
 def test_a_suite_is_run_as_the_file_says_and_a_second_run_asks_nothing(command: Command, project: Path) -> None:
     first = command("arms", "run", "--suite", "kettle", "--judge")
     assert first.code == 0
-    assert [line.split()[0] for line in first.out.splitlines()[2:]] == arms_v1(project / "results/arms/kettle.json")["arms"]
+    *of_arms, of_interaction = first.out.splitlines()[2:]
+    assert [line.split()[0] for line in of_arms] == arms_v1(project / "results/arms/kettle.json")["arms"]
+    assert of_interaction.startswith("interaction docs+skill:use-kettle: ")
     assert "wrote results/arms/kettle.json" in first.err
     assert "36 model calls, $0.0000 paid, 0 replayed from the ledger, 4 shared with an identical call" in first.err
     files = {path: path.stat().st_mtime_ns for path in (project / "results/arms").iterdir()}
