@@ -7,6 +7,7 @@ of its table of tests, where we show them without a test; and it has no row for 
 """
 
 import json
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from evalplatform.comparisons.refusals import Refused
 from evalplatform.reports.arms_v1 import arms_v1_payload
 from evalplatform.reports.arms_v1_file import write_arms_v1
 from evalplatform.reports.compared_run_file import read_compared_run
-from tests.interop.reference_tool import run_reference
+from tests.interop.reference_tool import reference_python, run_reference
 from tests.support.arm_rows import MATERIALS, Table, answers_of, question_set, run_facts, scores_of, timings_of
 from tests.support.model_runs import BETTER, TWO_ARMS, run_file
 
@@ -58,6 +59,25 @@ def theirs(folder: Path, files: dict[str, Path], *options: str) -> Tables | None
     arguments = ("--regular-runs", *map(str, files.values()), "--run-ids", ",".join(files), "--out", str(out), *options)
     done = run_reference("report", "model-compare", *arguments, cwd=folder)
     return tables_of(out.read_text()) if done.returncode == 0 else None
+
+
+def they_refuse(folder: Path, comparisons: Sequence[dict[str, Path]]) -> list[bool]:
+    """Return whether the reference tool aborts each comparison, all asked in one process, since loading it takes a second."""
+    program = (
+        "import json, sys\nfrom dokimi.cli import main\nrefused = []\n"
+        "for arguments in json.loads(sys.argv[1]):\n    sys.argv[1:] = arguments\n"
+        "    try:\n        main()\n        refused.append(False)\n"
+        "    except SystemExit as ended:\n        refused.append(bool(ended.code))\n"
+        "print(json.dumps(refused))\n"
+    )
+    given = [
+        ["report", "model-compare", "--regular-runs", *map(str, files.values()), "--run-ids", ",".join(files), "--out", "out.md"]
+        for files in comparisons
+    ]
+    done = subprocess.run([reference_python(), "-c", program, json.dumps(given)], capture_output=True, text=True, cwd=folder, check=True)
+    refused = json.loads(done.stdout.splitlines()[-1])
+    assert isinstance(refused, list)
+    return refused
 
 
 def tables_of(text: str) -> Tables:
@@ -175,12 +195,13 @@ def test_the_reference_tool_aborts_where_we_refuse(tmp_path: Path) -> None:
         "mixed": {"judge_context": "treatment_material.v1+snippet_fallback"},
         "replicates": {"model": "a-model"},
     }
-    for name, stamps in second.items():
-        files = {"a": run_file(tmp_path, "a"), "b": run_file(tmp_path, name, **{"points": BETTER, **stamps})}
-        assert theirs(tmp_path, files) is None, name
-        assert isinstance(our_numbers(files), Refused), name
-    files = {"a": run_file(tmp_path, "a"), "b": run_file(tmp_path, "b", BETTER)}
-    assert theirs(tmp_path, files) is not None, "the check is one that can fail"
+    first = run_file(tmp_path, "a")
+    comparisons = [{"a": first, "b": run_file(tmp_path, name, **{"points": BETTER, **stamps})} for name, stamps in second.items()]
+    for files in comparisons:
+        assert isinstance(our_numbers(files), Refused), files
+    fine = {"a": first, "b": run_file(tmp_path, "b", BETTER)}
+    assert isinstance(our_numbers(fine), ModelComparison)
+    assert they_refuse(tmp_path, [*comparisons, fine]) == [True, True, True, True, True, False]
 
 
 def test_a_file_of_ours_holds_what_the_comparison_needs(tmp_path: Path) -> None:
