@@ -7,8 +7,9 @@ import orjson
 from evalplatform.comparisons.judge_validity_records import Condition, JudgeValidity, ProbedPair, ProbeResult, ProbeState, TriedJudge
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
+from evalplatform.reports.forest_plot import ForestRow, forest_plot
 from evalplatform.reports.page import Page
-from evalplatform.reports.view import Cell, Column, Fact, Finding, Notice, Section, Table, Tone
+from evalplatform.reports.view import Cell, Column, Fact, Figure, Finding, Notice, Section, Table, Tone
 from evalplatform.reports.visible import one_line
 from evalplatform.stats.mean import MeanEstimate
 from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST
@@ -64,6 +65,7 @@ def judge_validity_page(tried: TriedJudge, validity: JudgeValidity, pairs: Seque
         ),
         notices=tuple(_notices(tried, validity)),
         findings=tuple(_finding(result) for result in validity.gate),
+        figures=_figures(validity),
         sections=tuple(section for section in sections if section is not None),
         facts=(
             Fact(label="Suite", value=tried.suite),
@@ -154,6 +156,24 @@ def _mean(estimate: MeanEstimate | None) -> str:
     if estimate is None:
         return words.MISSING
     return f"{words.points(estimate.mean, signed=True)} {words.interval(estimate.ci_lo, estimate.ci_hi, signed=True)}"
+
+
+def _figures(validity: JudgeValidity) -> tuple[Figure, ...]:
+    """Return the drops in points with their intervals; nothing where no probe has two pairs."""
+    rows = [
+        ForestRow(
+            label=f"{result.probe.name}, {result.condition} material",
+            mean=None if result.drop is None else result.drop.mean,
+            lo=None if result.drop is None else result.drop.ci_lo,
+            hi=None if result.drop is None else result.drop.ci_hi,
+            tone=_TONES[result.state],
+            right_label=_mean(result.drop),
+        )
+        for result in validity.results
+    ]
+    plot = forest_plot(rows)
+    caption = "Mean of intact minus degraded points with 95% interval: above 0 the judge saw that something is worse."
+    return () if plot is None else (Figure(title="Drop in points", caption=caption, plot=plot),)
 
 
 def _condition_section(validity: JudgeValidity, condition: Condition) -> Section:

@@ -100,3 +100,11 @@ def test_texts_of_answers_are_escaped_in_the_page() -> None:
     html = page_html(judge_validity_page(TRIED, validity(found), found))
     assert "became &lt;b&gt;" in html
     assert "became <b>" not in html
+
+
+def test_the_drops_are_drawn_where_there_are_any() -> None:
+    found = pairs([10.0] * 6)
+    (figure,) = judge_validity_page(TRIED, validity(found), found).figures
+    assert "truncate, with material +10.0 [+10.0, +10.0]" in figure.plot.alt
+    one = pairs([10.0])
+    assert judge_validity_page(TRIED, validity(one), one).figures == ()
