@@ -30,6 +30,7 @@ _PROBE = Column(label="Degradation", numeric=False)
 _INTERVAL = Column(label="95% interval")
 _CONDITION_COLUMNS = (
     _PROBE,
+    Column(label="Verdict", numeric=False),
     Column(label="Pairs", meaning="Questions whose intact and degraded answer both have points."),
     Column(label="Accuracy", meaning="Share of pairs with the intact answer ranked higher; a tie counts as half."),
     _INTERVAL,
@@ -39,7 +40,6 @@ _CONDITION_COLUMNS = (
     _INTERVAL,
     Column(label="p (sign)", meaning="Exact, two-sided, without the ties."),
     Column(label="p (adjusted)", meaning="Holm, over the degradations of this table."),
-    Column(label="Verdict", numeric=False),
     Column(label="Could not be degraded", meaning="Intact answers that offer nothing to change in this way."),
     Column(label="Unscored", numeric=False, meaning="Pairs that lack points, by reason."),
 )
@@ -162,7 +162,7 @@ def _figures(validity: JudgeValidity) -> tuple[Figure, ...]:
     """Return the drops in points with their intervals; nothing where no probe has two pairs."""
     rows = [
         ForestRow(
-            label=f"{result.probe.name}, {result.condition} material",
+            label=f"{result.probe.name} ({result.condition})",
             mean=None if result.drop is None else result.drop.mean,
             lo=None if result.drop is None else result.drop.ci_lo,
             hi=None if result.drop is None else result.drop.ci_hi,
@@ -172,7 +172,7 @@ def _figures(validity: JudgeValidity) -> tuple[Figure, ...]:
         for result in validity.results
     ]
     plot = forest_plot(rows)
-    caption = "Mean of intact minus degraded points with 95% interval: above 0 the judge saw that something is worse."
+    caption = "Mean of intact minus degraded points with 95% interval, with and without material. Above 0 the judge saw what is worse."
     return () if plot is None else (Figure(title="Drop in points", caption=caption, plot=plot),)
 
 
@@ -184,13 +184,17 @@ def _condition_section(validity: JudgeValidity, condition: Condition) -> Section
         title=f"{condition.capitalize()} the treatment material",
         intro=f"{decides} Each row holds one degraded copy a question.",
         table=Table(columns=_CONDITION_COLUMNS, rows=tuple(_condition_row(result) for result in results)),
-        notes=(
-            "Accuracy is Wilson's interval over pairs with ties as half, so a judge that sees no difference stands at 50%.",
-            *(f"{result.probe.name}: {result.probe.what}." for result in results),
-            "padding decides by its sign test alone: a copy that is only longer should not be ranked higher, and may be ranked equal."
-            if any(not result.probe.is_worse for result in results)
-            else "Every degradation here makes the answer worse.",
-        ),
+        notes=_condition_notes(results) if condition == validity.gating else (),
+    )
+
+
+def _condition_notes(results: Sequence[ProbeResult]) -> tuple[str, ...]:
+    longer = [result.probe.name for result in results if not result.probe.is_worse]
+    by_sign = "decided by the sign test alone: a copy that is only longer should not be ranked higher, and may be ranked equal."
+    return (
+        "The interval of the accuracy is Wilson's, with ties as half: a judge that sees no difference stands at 50%.",
+        *(f"{result.probe.name}: {result.probe.what}." for result in results),
+        *((f"{words.listed(longer)}: {by_sign}",) if longer else ()),
     )
 
 
@@ -210,7 +214,7 @@ def _condition_row(result: ProbeResult) -> tuple[Cell, ...]:
     )
     verdict = Cell(text=_verdict_words(result), tone=_TONES[result.state])
     rest = (Cell(text=lacking), Cell(text=words.tally(result.unscored_reasons)))
-    return (Cell(text=result.probe.name), *(Cell(text=text) for text in texts), verdict, *rest)
+    return (Cell(text=result.probe.name), verdict, *(Cell(text=text) for text in texts), *rest)
 
 
 def _verdict_words(result: ProbeResult) -> str:

@@ -57,7 +57,7 @@ def texts(found: list[ProbedPair], **settings: object) -> tuple[str, str]:
 def test_each_degradation_is_said_with_its_accuracy_and_interval_and_what_could_not_be_degraded() -> None:
     markdown, lines = texts(pairs([10.0] * 20))
     assert "truncate is noticed: accuracy 100.0% [83.9%, 100.0%] of 20 pairs, length alone 100.0%, mean drop +10.0" in lines
-    assert "| truncate | 20 | 100.0% | [83.9%, 100.0%] | 20/0/0 | 100.0% |" in markdown
+    assert "| truncate | passed | 20 | 100.0% | [83.9%, 100.0%] | 20/0/0 | 100.0% |" in markdown
     assert "3 (too_short)" in markdown
 
 
@@ -105,6 +105,6 @@ def test_texts_of_answers_are_escaped_in_the_page() -> None:
 def test_the_drops_are_drawn_where_there_are_any() -> None:
     found = pairs([10.0] * 6)
     (figure,) = judge_validity_page(TRIED, validity(found), found).figures
-    assert "truncate, with material +10.0 [+10.0, +10.0]" in figure.plot.alt
+    assert "truncate (with) +10.0 [+10.0, +10.0]" in figure.plot.alt
     one = pairs([10.0])
     assert judge_validity_page(TRIED, validity(one), one).figures == ()
