@@ -201,7 +201,15 @@ def _cost_block(cost: CostDelta) -> JsonObject:
 
 
 def _figure_block(figure: FigureDelta) -> JsonObject:
-    return {"baseline": figure.control, "plugin": figure.plugin, "delta": rounded_or_none(figure.delta, 6)}
+    return {
+        "baseline": _rounded_figure(figure.control),
+        "plugin": _rounded_figure(figure.plugin),
+        "delta": rounded_or_none(figure.delta, 6),
+    }
+
+
+def _rounded_figure(number: int | float | None) -> int | float | None:
+    return rounded(number, 6) if isinstance(number, float) else number
 
 
 def _text_block(text: AnswerTextDelta) -> JsonObject:
