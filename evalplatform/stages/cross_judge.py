@@ -8,7 +8,9 @@ from evalplatform.calls.counts import CallCounts
 from evalplatform.calls.failures import Failures
 from evalplatform.comparisons.cross_judge import cross_judge, refuse_nothing_to_compare
 from evalplatform.comparisons.cross_judge_records import CrossJudgement, Measure, RunUnderJudges
+from evalplatform.judging.kinds.overlap import MODEL as OVERLAP
 from evalplatform.kernel.digests import bytes_digest, json_digest
+from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.keys import key_with_digest, slug
 from evalplatform.kernel.values import Value
 from evalplatform.project.cells import Cell, JudgeCell
@@ -127,8 +129,9 @@ async def cross_judge_files(
         with_stored: whether the scores in the files are measures of their own.
 
     Raises:
-        InputError: a judge cannot be asked.
+        InputError: a judge cannot be asked, or grades by facts that a file does not hold.
     """
+    _refuse_judges_of_facts(judges)
     stored = {run.name: stored_measures(run) if with_stored else [] for run in runs}
     key = StageKey(
         _artifact([run.name for run in runs], [[run.answers_digest for run in runs], with_stored], judges),
@@ -156,6 +159,16 @@ async def cross_judge_files(
 def stored_cross_judgement(context: SuiteContext, manifest: ArtifactManifest) -> CrossJudgement:
     """Return the result that a stored version holds."""
     return CrossJudgement.model_validate_json(context.catalog.read(manifest, JSON_FILE))
+
+
+def _refuse_judges_of_facts(judges: Sequence[JudgeCell]) -> None:
+    """Raise InputError for a judge that would grade a file's answers by another rule than a suite's, under one name."""
+    for judge in judges:
+        if judge.settings.kind == OVERLAP:
+            raise InputError(
+                f"the kind {OVERLAP!r} grades by expected facts, which no arms.v1 file holds; name the suite instead of a file.",
+                field=f"judges.{judge.id}.kind",
+            )
 
 
 def _artifact(names: Sequence[str], compared: object, judges: Sequence[JudgeCell]) -> ArtifactId:

@@ -22,6 +22,7 @@ MORE_JUDGES = """\
   strict: {kind: rubric, model: strict-grader, endpoint: stub, rubric: strict.md}
   lax: {kind: rubric, model: lax-grader, endpoint: stub, rubric: lax.md}
   same-model: {kind: rubric, model: grader, endpoint: stub, rubric: strict.md}
+  facts: {kind: overlap, model: overlap, endpoint: here}
   mute: {kind: rubric, model: "stub;do=reply;text=no+numbers", endpoint: stub}
 products:"""
 Json = dict[str, Any]
@@ -39,7 +40,12 @@ def judged(stub: ModelStub, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("judged") / "project"
     folder.mkdir()
     write_stub_project(folder, stub.url, questions=QUESTIONS)
-    edited(folder / "evalplatform.yaml", ("products:", MORE_JUDGES), ("draws: 1", "draws: 1\n    pass_points: 50.0"))
+    edited(
+        folder / "evalplatform.yaml",
+        ("products:", MORE_JUDGES),
+        ("endpoints:", "endpoints:\n  here: {provider: offline}"),
+        ("draws: 1", "draws: 1\n    pass_points: 50.0"),
+    )
     for name in ("strict", "lax"):
         (folder / f"{name}.md").write_text(f"Be {name}.")
     questions = json.loads((folder / "questions.json").read_text())
@@ -286,6 +292,7 @@ def test_files_of_the_same_answers_that_differ_otherwise_are_refused(command: Co
         (("--suite", "kettle", "--cell", "modell", "--judges", "strict"), "Did you mean 'model'?"),
         ((OWN_FILE, OWN_FILE, "--judges", "strict"), "is named twice."),
         (("none.json", "--judges", "strict"), "none.json: cannot be read"),
+        ((OWN_FILE, "--judges", "facts"), "judges.facts.kind: the kind 'overlap' grades by expected facts, which no arms.v1 file holds"),
         ((OWN_FILE, "--judges", "strict", "--out-md", "o", "--out-html", "o"), "o: --out-html: names a file that another flag names."),
     ],
 )
