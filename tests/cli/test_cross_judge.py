@@ -11,10 +11,13 @@ import pytest
 
 from evalplatform.cli.main import exit_code
 from evalplatform.comparisons.cross_judge_records import CrossJudgement
+from evalplatform.comparisons.records import ArmSummary
+from evalplatform.project.load import load_project
+from evalplatform.wiring import OpenedProject
 from tests.cli.conftest import Command, Ran
 from tests.support.model_stub import ModelStub, running_stub
 from tests.support.starter import edited
-from tests.support.stub_project import GRADER, RUN, write_stub_project
+from tests.support.stub_project import GRADER, RUN, more_cells, write_stub_project
 
 QUESTIONS = 8
 OWN_FILE = "results/arms/kettle.json"
@@ -374,3 +377,38 @@ def test_an_edited_pass_mark_is_compared_again_without_a_call(command: Command, 
     cross_judge(command, "--suite", "kettle", "--judges", "rubric,strict", "--out-json", "after.json")
     assert requests() == made
     assert result_of(folder / "after.json").runs[0].run.pass_points == 10.0
+
+
+def test_every_cell_is_a_run_of_its_own_over_all_its_draws(
+    command: Command, tmp_path: Path, stub: ModelStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_stub_project(tmp_path / "cells", stub.url, questions=12, draws=2)
+    questions = json.loads((folder / "questions.json").read_text())
+    for place, question in enumerate(questions["questions"]):
+        question["category"] = f"chapter {place // 2}"
+    (folder / "questions.json").write_text(json.dumps(questions))
+    more_cells(folder, cells=2)
+    edited(
+        folder / "evalplatform.yaml",
+        ("products:", "  other: {kind: rubric, model: other-grader, endpoint: stub}\nproducts:"),
+        ("draws: 2", "draws: 2\n    cluster_field: category"),
+    )
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("STUB_KEY", "key")
+    for cell in ("model-0", "model-1"):
+        assert command(*RUN, "--cell", cell).code == 0
+    assert cross_judge(command, "--suite", "kettle", "--judges", "rubric,other", "--out-json", "o.json", "--out-md", "o.md").code == 0
+    first, second = result_of(folder / "o.json").runs
+    assert (first.run.name, second.run.name) == ("model-0", "model-1")
+    delta = first.arms[0].deltas[0]
+    assert (delta.pairs, delta.sign.wins + delta.sign.losses + delta.sign.ties) == (12, 6), "six chapters of two questions"
+    effect = summary_of(folder, "model-0").deltas["skill:use-kettle"].effect
+    found = (delta.estimate.mean, delta.estimate.ci_lo, delta.estimate.ci_hi)
+    assert found == (effect.delta_mean, effect.ci_lo, effect.ci_hi), "the judge's own report has the same delta"
+    assert "Questions are clustered by category" in (folder / "o.md").read_text()
+
+
+def summary_of(folder: Path, cell: str) -> ArmSummary:
+    with OpenedProject(load_project(folder / "evalplatform.yaml")) as opened:
+        (stored,) = [artifact for artifact in opened.catalog.list(asset="arm_summary") if artifact.partition.startswith(cell)]
+        return ArmSummary.model_validate_json(opened.catalog.read(opened.catalog.current(stored), "summary.json"))
