@@ -6,6 +6,7 @@ from pydantic import Field
 
 from evalplatform.comparisons.compared_run import CostFigures
 from evalplatform.comparisons.refusals import FactorDiffers
+from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.comparisons.significance import Verdict
 from evalplatform.kernel.values import Value
 from evalplatform.stats.multiplicity import Correction
@@ -24,14 +25,6 @@ class NoScoredArm(Value):
 
     warning: Literal["no_scored_arm"] = "no_scored_arm"
     run: str
-
-
-class RunTruncated(Value):
-    """Warning: a run ended before its last question; `why` is what it says of that."""
-
-    warning: Literal["run_truncated"] = "run_truncated"
-    run: str
-    why: str
 
 
 class FactorUnstated(Value):

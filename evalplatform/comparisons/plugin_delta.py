@@ -16,11 +16,11 @@ from evalplatform.comparisons.plugin_delta_records import (
     PartialCost,
     PluginDelta,
     QuestionSetsDiffer,
-    RunTruncated,
     ScoreDelta,
     SeedsDiffer,
 )
 from evalplatform.comparisons.refusals import Refusal, Refused, RunSays, SamePluginLabel, SamePluginSet
+from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.comparisons.significance import family_verdicts
 from evalplatform.kernel.seeds import derived_seed
 from evalplatform.plugins.plugin_set import NO_PLUGINS_LABEL

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from evalplatform.comparisons.compared_run import RunIdentity
 from evalplatform.comparisons.refusals import RunSays
+from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.comparisons.significance import Verdict
 from evalplatform.kernel.values import Value
 from evalplatform.stats.multiplicity import Correction
@@ -89,14 +90,6 @@ class OneHasJudgeMetrics(Value):
     warning: Literal["one_has_judge_metrics"] = "one_has_judge_metrics"
     having: str
     lacking: str
-
-
-class RunTruncated(Value):
-    """A run stopped before every question was asked."""
-
-    warning: Literal["run_truncated"] = "run_truncated"
-    run: str
-    why: str
 
 
 class FewPairs(Value):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from evalplatform.comparisons.comparability import differing_factors, run_refusals, unstated_factors
 from evalplatform.comparisons.compared_run import ComparedRun
-from evalplatform.comparisons.model_comparison_records import ComparisonWarning, FactorUnstated, NoScoredArm, RunsDiffer, RunTruncated
+from evalplatform.comparisons.model_comparison_records import ComparisonWarning, FactorUnstated, NoScoredArm, RunsDiffer
 from evalplatform.comparisons.refusals import (
     ArmContentsDiffer,
     FactorDiffers,
@@ -18,6 +18,7 @@ from evalplatform.comparisons.refusals import (
     ScoredArmsDiffer,
 )
 from evalplatform.comparisons.replicates import replicate_groups
+from evalplatform.comparisons.run_warnings import RunTruncated
 
 Reasons = Iterator[Refusal]
 """Reasons not to compare, in the order in which a reader should meet them."""

@@ -11,15 +11,16 @@ from evalplatform.comparisons.model_comparison_records import (
     NoScoredArm,
     RunRow,
     RunsDiffer,
-    RunTruncated,
 )
 from evalplatform.comparisons.refusals import Refused
+from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.forest_plot import ForestRow, forest_plot
 from evalplatform.reports.model_comparison_tables import comparison_sections, delta_tone, difference_interval, scored_arm_name
 from evalplatform.reports.page import Page
 from evalplatform.reports.refusal_words import refusal_sentence
+from evalplatform.reports.run_warning_words import truncated_sentence
 from evalplatform.reports.view import Fact, Figure, Finding, Notice
 
 KIND = "Model comparison"
@@ -72,7 +73,7 @@ def warning_sentence(warning: ComparisonWarning) -> str:
         case NoScoredArm():
             return f"{warning.run} has no points for a scored arm: it gives baseline numbers and no delta."
         case RunTruncated():
-            return f"{warning.run} ended before its last question: {warning.why}."
+            return truncated_sentence(warning)
         case FactorUnstated():
             verb = "does" if len(warning.runs) == 1 else "do"
             return (

@@ -1,7 +1,8 @@
 """A plugin delta as a page: header, warnings, findings, forest plot, and tables of points, costs and lengths. A refused one lists why."""
 
-from evalplatform.comparisons.plugin_delta_records import DeltaWarning, FewPairs, PluginDelta, RunTruncated, ScoreDelta
+from evalplatform.comparisons.plugin_delta_records import DeltaWarning, FewPairs, PluginDelta, ScoreDelta
 from evalplatform.comparisons.refusals import Refused
+from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.comparisons.significance import ALPHA
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words

@@ -10,13 +10,14 @@ from evalplatform.comparisons.plugin_delta_records import (
     OneHasJudgeMetrics,
     PartialCost,
     QuestionSetsDiffer,
-    RunTruncated,
     SeedsDiffer,
 )
 from evalplatform.comparisons.refusals import RunSays
+from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.kernel.text import plural
 from evalplatform.project.policy import LEAST_COVERAGE_RATE
 from evalplatform.reports import words
+from evalplatform.reports.run_warning_words import truncated_sentence
 
 
 @singledispatch
@@ -42,7 +43,7 @@ def _(warning: OneHasJudgeMetrics) -> str:
 
 @delta_warning.register
 def _(warning: RunTruncated) -> str:
-    return f"{warning.run} stopped before every question was asked: {warning.why}"
+    return truncated_sentence(warning)
 
 
 @delta_warning.register

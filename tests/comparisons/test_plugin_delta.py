@@ -15,11 +15,11 @@ from evalplatform.comparisons.plugin_delta_records import (
     PartialCost,
     PluginDelta,
     QuestionSetsDiffer,
-    RunTruncated,
     ScoreDelta,
     SeedsDiffer,
 )
 from evalplatform.comparisons.refusals import RunSays
+from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.reports.compared_run_file import read_compared_run
 from evalplatform.reports.plugin_delta_v1 import plugin_delta_payload
 from tests.support.plugin_cells import ARMS, changed, control_run, plugin_run, unjudged, with_arm

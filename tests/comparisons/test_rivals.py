@@ -245,7 +245,7 @@ def test_a_run_without_a_scored_arm_is_a_warning() -> None:
 
 
 def test_a_run_that_ended_early_is_a_warning() -> None:
-    assert warned(model_run("a", truncated="budget_exhausted")) == ["a ended before its last question: budget_exhausted."]
+    assert warned(model_run("a", truncated="budget_exhausted")) == ["a ended before its last question: the budget was spent."]
 
 
 def test_what_could_not_be_compared_is_said() -> None:
