@@ -16,6 +16,7 @@ PLUGINS = {"plain": (), "full": ("caveman:full",), "ultra": ("caveman:ultra",), 
 ARMS = ("baseline", "skill:use-kettle")
 CELLS = tuple(f"{model}-{plugins}" for model in MODELS for plugins in PLUGINS)
 QUESTIONS = 8
+CONCURRENCY = 16
 
 _PROJECT_FILE = """\
 version: 1
@@ -24,7 +25,7 @@ endpoints:
   stub:
     provider: openai-compatible
     base_url: {base_url}
-    limits: {{max_concurrent: 16}}
+    limits: {{max_concurrent: {concurrency}}}
     retry: {{attempts: 1}}
     prices: {{input_per_million_usd: 1.0, output_per_million_usd: 2.0}}
 cells:
@@ -66,7 +67,9 @@ def write_matrix_project(folder: Path, base_url: str, *, questions: int = QUESTI
         for name, plugins in PLUGINS.items()
     ]
     (folder / "evalplatform.yaml").write_text(
-        _PROJECT_FILE.format(base_url=json.dumps(base_url), cells="\n".join(cells), names=", ".join(CELLS), draws=draws)
+        _PROJECT_FILE.format(
+            base_url=json.dumps(base_url), cells="\n".join(cells), names=", ".join(CELLS), draws=draws, concurrency=CONCURRENCY
+        )
     )
     (folder / "matrix.json").write_text(json.dumps({"matrix": {"cells": matrix_cells()}}, indent=2))
     return folder
