@@ -36,6 +36,8 @@ COST_KEYS = {
     "mean_time_to_first_token_seconds": "mean_ttft_sec",
 }
 """The figures of a cost delta, and what the format calls them."""
+COST_DECIMALS = {"mean_latency_sec": 4, "mean_ttft_sec": 4}
+"""As an arms.v1 file rounds them, so that the delta of two stored runs is that of their files; all other figures have six."""
 
 
 class _Block(BaseModel):
@@ -137,8 +139,8 @@ class PluginDeltaFile(_Block):
 def plugin_delta_payload(delta: PluginDelta) -> JsonObject:
     """Return the plugin_delta.v1 object: points with four decimals, costs with six, lengths with four.
 
-    `aggregate_delta` is the mean of paired differences, rounded once; the delta of a length is that of the two rounded averages, as the
-    format's other tool has it.
+    `aggregate_delta` is the mean of paired differences, rounded once; the delta of a cost or a length is that of the two rounded figures,
+    as the format's other tool has it.
     """
     control = delta.control
     return {
@@ -197,19 +199,16 @@ def _score_block(score: ScoreDelta, correction: Correction) -> JsonObject:
 
 
 def _cost_block(cost: CostDelta) -> JsonObject:
-    return {key: _figure_block(getattr(cost, name)) for name, key in COST_KEYS.items()}
+    return {key: _figure_block(getattr(cost, name), decimals=COST_DECIMALS.get(key, 6)) for name, key in COST_KEYS.items()}
 
 
-def _figure_block(figure: FigureDelta) -> JsonObject:
-    return {
-        "baseline": _rounded_figure(figure.control),
-        "plugin": _rounded_figure(figure.plugin),
-        "delta": rounded_or_none(figure.delta, 6),
-    }
+def _figure_block(figure: FigureDelta, *, decimals: int) -> JsonObject:
+    control, plugin = (_rounded_figure(number, decimals) for number in (figure.control, figure.plugin))
+    return {"baseline": control, "plugin": plugin, "delta": None if control is None or plugin is None else rounded(plugin - control, 6)}
 
 
-def _rounded_figure(number: int | float | None) -> int | float | None:
-    return rounded(number, 6) if isinstance(number, float) else number
+def _rounded_figure(number: int | float | None, decimals: int) -> int | float | None:
+    return rounded(number, decimals) if isinstance(number, float) else number
 
 
 def _text_block(text: AnswerTextDelta) -> JsonObject:

@@ -13,9 +13,17 @@ from evalplatform.comparisons.matrix_rollup import MatrixRollup, roll_up
 from evalplatform.plugins.plugin_set import EMPTY_PLUGIN_SET_ID
 from evalplatform.reports.arms_v1_file import read_arms_v1, recomputed_cost_summary, recomputed_summary
 from evalplatform.reports.compared_run_file import read_compared_run
-from evalplatform.reports.matrix_rollup_v1 import MatrixRollupFile, matrix_rollup_bytes, matrix_rollup_payload, read_matrix_rollup
+from evalplatform.reports.matrix_rollup_v1 import (
+    DeltaBlock,
+    MatrixRollupFile,
+    matrix_rollup_bytes,
+    matrix_rollup_payload,
+    read_matrix_rollup,
+)
 from evalplatform.reports.plugin_delta_v1 import PluginDeltaFile, plugin_delta_bytes, read_plugin_delta
 from tests.interop.reference_tool import reference_python, run_reference
+from tests.support.matrix_project import CELLS as OUR_CELLS
+from tests.support.matrix_project import SUITE, write_matrix_project
 from tests.support.model_stub import running_stub
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(1200)]  # the first run installs the tool
@@ -29,6 +37,21 @@ CELLS = {
 """Two plugin cells with their pair, and one without."""
 QUESTIONS = 8
 ARMS = ("baseline", "skill:demo")
+THEIR_ROLLUP_OF_OURS = """
+import json, pathlib, sys
+from dokimi.artifacts import load_artifact
+from dokimi.eval.matrix_rollup import build_matrix_rollup, strip_internal_payloads
+from dokimi.report.matrix_rollup_report import render_matrix_rollup_report
+from dokimi.report.plugin_delta_report import render_plugin_delta_report
+folder = pathlib.Path(sys.argv[1])
+stated = load_artifact("matrix_rollup", folder / "matrix-rollup.json")
+render_matrix_rollup_report(stated)
+for block in stated["plugin_deltas"]:
+    render_plugin_delta_report(load_artifact("plugin_delta", folder / block["artifact"]))
+cells = [(block["matrix_cell"], folder / block["artifact"], load_artifact("arms", folder / block["artifact"])) for block in stated["cells"]]
+rollup = build_matrix_rollup(library_name=stated["library_name"], cell_artifacts=cells, out_dir=folder)
+print(json.dumps(strip_internal_payloads(rollup)))
+"""
 LOAD = "import sys, pathlib; from dokimi.artifacts import load_artifact; load_artifact(sys.argv[1], pathlib.Path(sys.argv[2]))"
 
 
@@ -156,3 +179,32 @@ def test_its_cells_are_checked_as_a_batch(theirs: Path, capsys: pytest.CaptureFi
     assert all(file["passed"] and not file["delta"]["stated_differs"] for file in result["files"])
     (failed,) = (check for check in result["checks"] if check["passed"] is False)
     assert "plugin set" in failed["sentence"]
+
+
+def test_the_reference_tool_rolls_our_own_matrix_up_to_our_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_stub() as stub:
+        monkeypatch.chdir(write_matrix_project(tmp_path / "ours", stub.url))
+        assert exit_code(["arms", "matrix-run", "--suite", SUITE, "--judge", "--out-dir", "out"]) == 0
+    outcome = subprocess.run(
+        [reference_python(), "-c", THEIR_ROLLUP_OF_OURS, "out"], capture_output=True, text=True, check=False, cwd=tmp_path / "ours"
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    (tmp_path / "theirs.json").write_text(outcome.stdout.splitlines()[-1])
+    ours, theirs = read_matrix_rollup(tmp_path / "ours" / "out" / "matrix-rollup.json"), read_matrix_rollup(tmp_path / "theirs.json")
+    assert [cell.matrix_cell for cell in ours.cells] == list(OUR_CELLS)
+    assert [cell.summary for cell in ours.cells] == [cell.summary for cell in theirs.cells]
+    assert files_of(ours) == files_of(theirs)
+    assert (ours.warnings, theirs.warnings) == ((), ())
+    assert len(ours.plugin_deltas) == 6
+    assert [numbers_of(block) for block in ours.plugin_deltas] == [numbers_of(block) for block in theirs.plugin_deltas]
+
+
+def numbers_of(block: DeltaBlock) -> object:
+    """Return a delta's numbers as both tools have them, without what only we write."""
+    stated = block.model_dump(exclude={"artifact"})
+    for score in stated["score_deltas"].values():
+        del score["significance"]
+    for texts in stated["answer_text_deltas"].values():
+        for length in texts.values():
+            del length["n"], length["paired_delta"]
+    return stated
