@@ -10,7 +10,7 @@ from evalplatform.calls.progress import ProgressMeter
 from evalplatform.comparisons.judge_validity import judge_validity
 from evalplatform.comparisons.judge_validity_records import Condition, JudgeValidity, Probe, ProbedPair, TriedJudge
 from evalplatform.judging.degradations.degradation import Degraded, degradations, degraded_answer
-from evalplatform.judging.degradations.names import names_of
+from evalplatform.judging.degradations.names import Name, names_of
 from evalplatform.judging.judge import judge_kinds, judge_model_stamp
 from evalplatform.judging.records import Judgement, JudgeTask
 from evalplatform.judging.run import judge_all
@@ -25,6 +25,8 @@ from evalplatform.stages.context import SuiteContext
 
 DEFAULT_BASES = 20
 DEFAULT_MIN_ACCURACY_RATE = 0.8
+NAMED_QUESTIONS = 200
+"""Names of more questions than these add seconds to a large set, and no other choice."""
 Material = Literal["with", "without", "both"]
 CONDITIONS: Mapping[Material, tuple[Condition, ...]] = {"with": ("with",), "without": ("without",), "both": ("with", "without")}
 
@@ -166,18 +168,31 @@ def _chosen(answered: Sequence[ArmAnswer], points: _Points, *, bases: int) -> li
         known = best.get(answer.question_id)
         if known is None or rank < known[0]:
             best[answer.question_id] = (rank, answer)
-    ordered = sorted(best.values(), key=lambda ranked: (ranked[0][0], derived_seed("judge validity", ranked[1].question_id)))
+    ordered = sorted(best.values(), key=lambda ranked: (ranked[0][0], _place(ranked[1].question_id)))
     return [answer for _, answer in ordered[:bases]]
+
+
+def _place(question_id: str) -> int:
+    """Return where a question stands among others, whatever others there are."""
+    return derived_seed("judge validity", question_id)
+
+
+def _names(answered: Sequence[ArmAnswer]) -> tuple[Name, ...]:
+    """Return the names in the cell's answers to the questions that come first, for one to be taken for another.
+
+    Of the answers that are chosen alone it would depend on how many those are, and with it every degraded copy.
+    """
+    first = set(sorted({answer.question_id for answer in answered}, key=_place)[:NAMED_QUESTIONS])
+    return names_of(dict.fromkeys(answer.answer or "" for answer in answered if answer.question_id in first))
 
 
 def _copies(chosen: Sequence[ArmAnswer], answered: Sequence[ArmAnswer], names: Sequence[str]) -> tuple[list[Probe], list[_Copy]]:
     """Return the probes, each with how many answers it could not degrade, and the degraded copies."""
-    # Of all the cell's answers, not of those chosen: how many are tried must not change what one of them becomes.
-    all_names = names_of(dict.fromkeys(answer.answer or "" for answer in answered))
+    other_names = _names(answered)
     probes, copies = [], []
     for name in names:
         kind = degradations.get(name)()
-        made = [(number, degraded_answer(name, base.answer or "", names=all_names)) for number, base in enumerate(chosen)]
+        made = [(number, degraded_answer(name, base.answer or "", names=other_names)) for number, base in enumerate(chosen)]
         copies += [_Copy(number, name, degraded) for number, degraded in made if degraded is not None]
         lacking = sum(degraded is None for _, degraded in made)
         probes.append(Probe(name=name, what=kind.what, is_worse=kind.is_worse, lack=kind.lack, lacking=lacking))

@@ -77,6 +77,18 @@ def test_a_judge_that_notices_passes_and_what_was_graded_is_not_asked_again(
     assert "0 model calls" in again.err
 
 
+def test_of_repeated_draws_one_is_tried_and_its_stored_score_is_replayed(
+    command: Command, tmp_path: Path, stub: ModelStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = judged_project(tmp_path, stub, command, monkeypatch, grader="grader;do=grade;by=content", questions=6)
+    file.write_text(file.read_text().replace("draws: 1", "draws: 2"))
+    assert command(*RUN).code == 0
+    asked = stub.requests
+    ran = command(*VALIDITY, "--material", "with", "--degradation", "padding", "--json")
+    assert len(json.loads(ran.out)["pairs"]) == 6
+    assert stub.requests - asked == 6
+
+
 def test_a_judge_of_length_passes_truncation_and_fails_for_padding_and_contradictions(
     command: Command, tmp_path: Path, stub: ModelStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
