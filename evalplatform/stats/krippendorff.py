@@ -92,13 +92,15 @@ def _sums_by_cluster(ratings: Sequence[Sequence[Hashable]], level: Level, cluste
     """
     import numpy as np
 
-    vectors = _vectors(ratings, level)
-    rows = []
-    for unit in ratings:
-        points = np.array([vectors[rating] for rating in unit])
-        apart = sum(float(((points[i] - points[j]) ** 2).sum()) for i in range(len(points)) for j in range(i))
-        rows.append(np.concatenate(([len(points), apart / (len(points) - 1), (points**2).sum()], points.sum(axis=0))))
-    table = np.array(rows)
+    vectors = _vectors([rating for unit in ratings for rating in unit], level)
+    sizes = np.array([len(unit) for unit in ratings])
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    squares = np.add.reduceat((vectors**2).sum(axis=1), starts)
+    totals = np.add.reduceat(vectors, starts, axis=0)
+    # The squared distances of all pairs of a unit's ratings add up to this; equal ratings are exactly 0 apart, not up to rounding.
+    apart = np.maximum(0.0, sizes * squares - (totals**2).sum(axis=1))
+    apart[(np.maximum.reduceat(vectors, starts) == np.minimum.reduceat(vectors, starts)).all(axis=1)] = 0.0
+    table = np.column_stack((sizes, apart / (sizes - 1), squares, totals))
     if clusters is None:
         return table
     names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
@@ -107,15 +109,17 @@ def _sums_by_cluster(ratings: Sequence[Sequence[Hashable]], level: Level, cluste
     return summed
 
 
-def _vectors(ratings: Sequence[Sequence[Hashable]], level: Level) -> "dict[Hashable, NDArray[float64]]":
+def _vectors(ratings: Sequence[Hashable], level: Level) -> "NDArray[float64]":
+    """Return each rating as a vector, one a row."""
     import numpy as np
 
-    distinct = list(dict.fromkeys(rating for unit in ratings for rating in unit))
     if level == "nominal":
-        return dict(zip(distinct, np.eye(len(distinct)), strict=True))
-    numbers = np.array(distinct, dtype=np.float64)
-    centred = numbers - numbers.mean()  # squares of large numbers would cancel each other's digits
-    return {rating: np.array([number]) for rating, number in zip(distinct, centred, strict=True)}
+        places = {rating: place for place, rating in enumerate(dict.fromkeys(ratings))}
+        one_hot: NDArray[float64] = np.eye(len(places))[[places[rating] for rating in ratings]]
+        return one_hot
+    numbers: NDArray[float64] = np.array(ratings, dtype=np.float64)
+    centred: NDArray[float64] = numbers - numbers.mean()  # squares of large numbers would cancel each other's digits
+    return centred[:, None]
 
 
 def _alphas(sums: "NDArray[float64]") -> "NDArray[float64]":
@@ -139,9 +143,11 @@ def _with_interval(found: Alpha, sums: "NDArray[float64]", rng: "Generator") -> 
     import numpy as np
 
     count = len(sums)
+    rows = np.arange(_RESAMPLES_AT_ONCE)[:, None] * count  # places in the flattened table of how often each cluster is drawn
     drawn = []
     for _ in range(RESAMPLES // _RESAMPLES_AT_ONCE):
-        times = rng.multinomial(count, [1 / count] * count, size=_RESAMPLES_AT_ONCE)
+        drawn_rows = rng.integers(0, count, size=(_RESAMPLES_AT_ONCE, count)) + rows
+        times = np.bincount(drawn_rows.ravel(), minlength=_RESAMPLES_AT_ONCE * count).reshape(_RESAMPLES_AT_ONCE, count)
         drawn.append(_alphas(times @ sums))
     alphas = np.concatenate(drawn)
     defined = alphas[~np.isnan(alphas)]
