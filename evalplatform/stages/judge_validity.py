@@ -26,7 +26,7 @@ from evalplatform.stages.context import SuiteContext
 DEFAULT_BASES = 20
 DEFAULT_MIN_ACCURACY_RATE = 0.8
 NAMED_QUESTIONS = 200
-"""Names of more questions than these add seconds to a large set, and no other choice."""
+"""Reading more answers for names takes seconds of a large set, and finds no better ones."""
 Material = Literal["with", "without", "both"]
 CONDITIONS: Mapping[Material, tuple[Condition, ...]] = {"with": ("with",), "without": ("without",), "both": ("with", "without")}
 
