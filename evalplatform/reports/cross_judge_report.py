@@ -109,6 +109,8 @@ def _notices(result: CrossJudgement) -> Iterator[Notice]:
                     level="caution",
                     text=f"{measure.name} of {one.run.name} is shown and has no say in labels or agreement. {left_out_words(measure)}",
                 )
+            elif measure.judge == one.run.model:
+                yield Notice(level="caution", text=f"{measure.name} grades answers of its own model, {measure.judge}, in {one.run.name}.")
         if len({measure.judge for measure in one.run.counted}) == 1:
             yield Notice(level="caution", text=f"Only one judge has a say in {one.run.name}: this is its verdict, not agreement of judges.")
         yield from _gaps(one)

@@ -106,6 +106,12 @@ def test_the_csv_holds_every_point_unrounded_and_nothing_that_a_spreadsheet_runs
     assert [(row["arm"], row["points"], row["question"]) for row in rows] == [("baseline", str(1 / 3), "'=1+1"), ("docs", "", "'=1+1")]
 
 
+def test_a_judge_of_its_own_models_answers_is_named() -> None:
+    of = run_under(measure("a", shifted([1.0] * 6), judge="haiku"), measure("b", shifted([1.0] * 6)), questions=6)
+    texts = [notice.text for notice in cross_judge_page(result(of)).notices]
+    assert texts == ["a grades answers of its own model, haiku, in haiku."]
+
+
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
