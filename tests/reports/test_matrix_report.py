@@ -1,0 +1,82 @@
+"""A matrix as a page: counts, warnings, cells, plugin deltas; nothing missing reads as a number."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from evalplatform.comparisons.matrix_rollup import MatrixRollup, roll_up
+from evalplatform.reports.matrix_report import matrix_page
+from evalplatform.reports.page import Page, page_html, page_markdown
+from tests.support.plugin_cells import changed, control_run, plugin_run, unjudged
+from tests.support.snapshots import assert_snapshot
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+
+def matrix() -> MatrixRollup:
+    """Two models, one of them with a plugin set, an orphan, and a cell without a run."""
+    orphan = replace(changed(plugin_run(), model="large", plugin_set="truncate:80", plugin_set_id="sha256:" + "3" * 32), name="large-cut")
+    return roll_up([control_run(), plugin_run(), orphan], missing={"large": "HTTP 401: wrong key."})
+
+
+def section(page: Page, key: str) -> list[list[str]]:
+    table = next(part.table for part in page.sections if part.key == key)
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_a_matrix_reads_as_it_should() -> None:
+    assert_snapshot(SNAPSHOTS / "matrix.md", page_markdown(matrix_page(matrix())))
+
+
+def test_counts_come_first_then_what_to_know_then_cells_then_deltas() -> None:
+    page = matrix_page(matrix())
+    assert [fact.label for fact in page.headline_facts][:2] == ["Cells", "Cells without a run"]
+    assert [notice.level for notice in page.notices] == ["problem", "caution"]
+    assert [part.title for part in page.sections] == ["Cells", "Plugin Deltas"]
+    assert [figure.title for figure in page.figures] == ["Points by cell and arm", "What plugins do to each arm", "Cost against score"]
+
+
+def test_every_arm_of_every_cell_has_a_row() -> None:
+    assert [tuple(row[:3]) for row in section(matrix_page(matrix()), "cells")] == [
+        (name, plugins, arm)
+        for name, plugins in (("plain", "none"), ("caveman", "caveman:full"), ("large-cut", "truncate:80"))
+        for arm in control_run().identity.arms
+    ]
+
+
+def test_a_cost_that_leaves_answers_out_is_marked() -> None:
+    costs = [row[10] for row in section(matrix_page(matrix()), "cells") if row[0] == "caveman"]
+    assert [cost.endswith(", partial") for cost in costs] == [True, False, False, False]
+
+
+def test_a_matrix_without_a_pair_has_no_deltas_section() -> None:
+    page = matrix_page(roll_up([control_run()]))
+    assert [part.key for part in page.sections] == ["cells"]
+    assert "Plugin deltas: 0" in [f"{fact.label}: {fact.value}" for fact in page.headline_facts]
+
+
+def test_where_nobody_judged_costs_are_shown_and_nothing_is_said_of_quality() -> None:
+    page = matrix_page(roll_up([unjudged(control_run()), unjudged(plugin_run())]))
+    assert "Nobody judged plain and caveman" in page.notices[0].text
+    assert page.figures == ()
+    assert all(row[3] == row[9] == "—" for row in section(page, "cells"))
+    assert all(row[6] == row[10] == "—" for row in section(page, "plugin-deltas"))
+    assert all(row[11] != "—" for row in section(page, "plugin-deltas")[1:])
+
+
+def test_a_refused_delta_is_a_problem_that_says_why() -> None:
+    page = matrix_page(roll_up([control_run(), unjudged(plugin_run())]))
+    assert page.notices[0].level == "problem"
+    assert page.notices[0].text.startswith("The delta of caveman from plain is refused. ")
+    assert "Refused: 1" in [f"{fact.label}: {fact.value}" for fact in page.headline_facts]
+
+
+def test_names_of_users_are_escaped_in_both_forms() -> None:
+    page = matrix_page(roll_up([replace(control_run(), name="<b>|x")]))
+    assert "<b>|x" not in page_html(page)
+    assert "&lt;b&gt;|x" in page_html(page)
+    assert r"\<b>\|x" in page_markdown(page)
+
+
+def test_a_truncated_cell_is_a_problem() -> None:
+    page = matrix_page(roll_up([replace(control_run(), truncated_reason="budget_exhausted")]))
+    assert page.notices[0].text == "The cell plain stopped before every question was asked: budget_exhausted."
