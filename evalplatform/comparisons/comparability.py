@@ -32,6 +32,7 @@ class Factor:
         where_unknown: what a run that does not say counts as beside one that does: another value, or one that is left alone (files from
             before the factor was stamped).
         of_scores: whether it is about scores; a run that nobody judged does not have it.
+        has_default: whether runs that all say nothing share a default, such as the address of their provider; nothing is unknown then.
         only_if_equal: a factor that must be equal before this one can be looked at: texts in order say nothing of other questions.
         difference: how runs are compared in it, and what the refusal says.
     """
@@ -42,6 +43,7 @@ class Factor:
     value: Callable[[RunIdentity], object]
     where_unknown: WhereUnknown = "differs"
     of_scores: bool = False
+    has_default: bool = False
     only_if_equal: str | None = None
     difference: Difference = differences.value_difference
 
@@ -54,15 +56,17 @@ class Factor:
         return self.difference(Named(self.name, self.words, unknown_passes=self.where_unknown == "passes"), self.sides(runs))
 
     def unstated_by(self, runs: Sequence[ComparedRun]) -> tuple[str, ...]:
-        """Return the runs that have this factor and say nothing of it."""
-        return tuple(run for run, value in self.sides(runs) if value is None)
+        """Return the runs that have this factor and say nothing of it, where that leaves something unknown."""
+        sides = self.sides(runs)
+        unstated = tuple(run for run, value in sides if value is None)
+        return () if self.has_default and len(unstated) == len(sides) else unstated
 
 
 FACTORS: tuple[Factor, ...] = (
     Factor("library_name", "library", ("library_name",), lambda run: run.library_name),
     Factor("model", "model", ("model",), lambda run: run.model),
     Factor("provider", "provider", ("provider",), lambda run: run.provider),
-    Factor("base_url", "base URL of the endpoint", ("base_url",), lambda run: run.base_url, "passes"),
+    Factor("base_url", "base URL of the endpoint", ("base_url",), lambda run: run.base_url, "passes", has_default=True),
     Factor("harness", "harness", ("harness",), lambda run: run.harness),
     Factor("plugin_set", "plugin set", ("plugin_set", "plugin_set_id"), lambda run: (run.plugin_set_id, run.plugin_set),
            difference=differences.plugin_set_difference),

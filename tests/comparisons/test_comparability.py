@@ -164,3 +164,7 @@ def test_what_could_not_be_compared_is_known() -> None:
         "base URL of the endpoint": ("plain",),
         "retrieval settings": ("plain", "caveman"),
     }
+
+
+def test_runs_at_their_providers_own_address_leave_nothing_unknown() -> None:
+    assert unstated_factors("plugin_delta", [changed(CONTROL, base_url=None), changed(PLUGIN, base_url=None)]) == {}
