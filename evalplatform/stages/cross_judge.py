@@ -21,7 +21,7 @@ from evalplatform.reports.html import Download
 from evalplatform.reports.page import page_html, page_markdown
 from evalplatform.reports.visible import with_visible_controls
 from evalplatform.stages import arm_answers, question_set
-from evalplatform.stages.context import StageKey, StageResult, SuiteContext, stored_result, unchanged_result
+from evalplatform.stages.context import StageKey, StageResult, SuiteContext, refuse_mixed_versions, stored_result, unchanged_result
 from evalplatform.stages.cross_judge_files import FileRun, stored_measures
 from evalplatform.stages.cross_judge_gradings import Grading, added_failures, all_of, file_grading, stored_grading
 from evalplatform.stages.facts import answer_facts, as_facts
@@ -88,13 +88,12 @@ async def cross_judge_cells(context: SuiteContext, cells: Sequence[Cell], judges
     """Score the stored answers of a suite's cells by every judge, kept as any judge's scores are, and compare the judges.
 
     Raises:
-        InputError: a cell has no stored answers, or a judge cannot be asked.
+        InputError: a cell has no stored answers or other ones by the time that all have judged them, or a judge cannot be asked.
     """
-    for cell in cells:
-        answers = context.upstream(arm_answers.ASSET, cell.key)
+    for answers in [context.upstream(arm_answers.ASSET, cell.key) for cell in cells]:
         arms = [arm.name for arm in answer_facts(answers).arms]
         refuse_nothing_to_compare(arms, context.suite.baseline_arm, source=answers.artifact.path)
-    made = [await all_of([materialize_judged_scores(context, cell, judge) for judge in judges]) for cell in cells]
+    made = [await _judged_alike(context, cell, judges) for cell in cells]
     scores, suite = tuple(result.manifest for of_cell in made for result in of_cell), context.suite
     key = StageKey(
         _artifact([context.suite_id, *(cell.id for cell in cells)], [cell.key for cell in cells], judges),
@@ -113,6 +112,14 @@ async def cross_judge_cells(context: SuiteContext, cells: Sequence[Cell], judges
         for cell, of_cell, graded in zip(cells, made, gradings, strict=True)
     ]
     return _compared(context, key, judges, runs, gradings)
+
+
+async def _judged_alike(context: SuiteContext, cell: Cell, judges: Sequence[JudgeCell]) -> list[StageResult]:
+    """Return a cell's scores under every judge, all of the same answers; another run may store new ones while a judge is at work."""
+    made = await all_of([materialize_judged_scores(context, cell, judge) for judge in judges])
+    for result in made[1:]:
+        refuse_mixed_versions(result.manifest, context.made_from(made[0].manifest, arm_answers.ASSET))
+    return made
 
 
 async def cross_judge_files(
@@ -188,7 +195,7 @@ def _cell_run(context: SuiteContext, cell: Cell, scores: ArtifactManifest, measu
         model=answered.cell.model,
         provider=answered.cell.provider,
         harness=answered.cell.harness,
-        plugin_set=answered.cell.label.rpartition("|")[2],
+        plugin_set=answered.cell.plugin_set,
         arms=tuple(arm.name for arm in answered.arms),
         baseline_arm=context.suite.baseline_arm,
         question_texts={question.id: with_visible_controls(question.question) for question in questions.questions},
