@@ -198,7 +198,7 @@ class _ArmRows:
         question = shape.question_id
         self.asked[question] = self.asked.get(question, 0) + 1
         self.failed[question] += shape.state == "failed"
-        if shape.used_system_prompt:
+        if shape.used_system_prompt and shape.state != "failed":
             self.with_system_prompt.add(question)
         self.profile_digests.update(profile_digests(shape.metadata))
         if shape.answer is not None:
