@@ -15,12 +15,14 @@ from evalplatform.cli.matrix_files import MatrixFiles, planned_files
 from evalplatform.cli.results import counts_words, table_lines
 from evalplatform.cli.run_request import RunRequest
 from evalplatform.comparisons.matrix_rollup import CellMissing, DeltaRefused, MatrixRollup, roll_up
+from evalplatform.comparisons.plugin_delta_records import FewPairs
 from evalplatform.kernel.text import plural
 from evalplatform.project.cells import Cell
 from evalplatform.project.matrix_file import MatrixCell
 from evalplatform.reports.matrix_report import matrix_page
 from evalplatform.reports.matrix_words import matrix_warning
 from evalplatform.reports.plugin_delta_v1 import plugin_delta_payload
+from evalplatform.reports.plugin_delta_words import delta_warning
 from evalplatform.reports.visible import one_line
 from evalplatform.stages.compared_runs import stored_run
 from evalplatform.stages.context import SuiteContext
@@ -130,6 +132,10 @@ class MatrixJob:
         for warning in rollup.warnings:
             if isinstance(warning, DeltaRefused):
                 say(f"error: {one_line(matrix_warning(warning))}")
+                code = 2
+        for delta in rollup.deltas:
+            for few in (found for found in delta.warnings if isinstance(found, FewPairs)):
+                say(f"error: {delta.plugin_name} against {delta.control_name}: {one_line(delta_warning(few))}")
                 code = 2
         return code
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from evalplatform.comparisons.compared_run import CostFigures
 from evalplatform.comparisons.matrix_rollup import CellMissing, DeltaRefused, MatrixRollup, MatrixWarning, RolledCell
-from evalplatform.comparisons.plugin_delta_records import FigureDelta, PluginDelta, ScoreDelta
+from evalplatform.comparisons.plugin_delta_records import FewPairs, FigureDelta, PluginDelta, ScoreDelta
+from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.arms_sections import INTERVAL, result_rows, tone_of
@@ -15,6 +16,7 @@ from evalplatform.reports.heat_map import HeatRow, HeatTile, heat_map
 from evalplatform.reports.matrix_words import matrix_warning
 from evalplatform.reports.page import Page
 from evalplatform.reports.plugin_delta_sections import USD_DECIMALS, delta_verdict
+from evalplatform.reports.plugin_delta_words import delta_warning
 from evalplatform.reports.view import Cell, Column, Fact, Figure, Notice, NoticeLevel, Section, Table
 
 CELL = Column(label="Cell", numeric=False)
@@ -62,6 +64,11 @@ def _notices(rollup: MatrixRollup) -> Iterator[Notice]:
     for cell in rollup.cells:
         if (why := cell.run.truncated_reason) is not None:
             yield Notice(level="problem", text=f"The cell {cell.name} stopped before every question was asked: {why}.")
+    for delta in rollup.deltas:
+        for found in delta.warnings:
+            if not isinstance(found, RunTruncated):  # that is said of the cell
+                level: NoticeLevel = "problem" if isinstance(found, FewPairs) else "caution"
+                yield Notice(level=level, text=f"{delta.plugin_name} against {delta.control_name}: {delta_warning(found)}")
     unjudged = [cell.name for cell in rollup.cells if not cell.run.identity.is_judged]
     if unjudged:
         yield Notice(level="caution", text=f"Nobody judged {words.listed(unjudged)}: costs are shown, and nothing is said of quality.")

@@ -1,6 +1,7 @@
 """The matrix_rollup.v1 artifact, which this platform and the format's other tools write and read (treatment-arms spec, section 11).
 
-Beyond the format there are the correction, and the refused deltas with every reason; a reader of the format passes them over.
+Beyond the format there are the correction, each delta's warnings, and the refused deltas with every reason; a reader of the format passes
+them over.
 """
 
 import json
@@ -26,7 +27,7 @@ from evalplatform.reports.rounding import rounded_or_none
 from evalplatform.stats.multiplicity import Correction
 
 SCHEMA_VERSION = "matrix_rollup.v1"
-DELTA_BLOCKS = ("plugin_set", "plugin_set_id", "score_deltas", "cost_deltas", "answer_text_deltas")
+DELTA_BLOCKS = ("plugin_set", "plugin_set_id", "score_deltas", "cost_deltas", "answer_text_deltas", "warnings")
 """What a rollup repeats of each plugin delta."""
 
 
@@ -59,6 +60,7 @@ class DeltaBlock(_Block):
     score_deltas: dict[str, ScoreBlock] = Field(default_factory=dict)
     cost_deltas: dict[str, CostBlock] = Field(default_factory=dict)
     answer_text_deltas: dict[str, TextBlock] = Field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 class RefusedBlock(_Block):

@@ -6,7 +6,7 @@ from pathlib import Path
 from evalplatform.comparisons.matrix_rollup import MatrixRollup, roll_up
 from evalplatform.reports.matrix_report import matrix_page
 from evalplatform.reports.page import Page, page_html, page_markdown
-from tests.support.plugin_cells import changed, control_run, plugin_run, unjudged
+from tests.support.plugin_cells import changed, control_run, plugin_run, unjudged, with_arm
 from tests.support.snapshots import assert_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -80,3 +80,15 @@ def test_names_of_users_are_escaped_in_both_forms() -> None:
 def test_a_truncated_cell_is_a_problem() -> None:
     page = matrix_page(roll_up([replace(control_run(), truncated_reason="budget_exhausted")]))
     assert page.notices[0].text == "The cell plain stopped before every question was asked: budget_exhausted."
+
+
+def test_what_may_mislead_about_a_delta_is_said_with_its_pair() -> None:
+    page = matrix_page(roll_up([control_run(), changed(plugin_run(), seed=8)]))
+    assert page.notices[0].text.startswith("caveman against plain: The runs have different seeds")
+
+
+def test_a_delta_of_too_few_pairs_is_a_problem() -> None:
+    control, plugin = control_run(), plugin_run()
+    half = {question: points for question, points in plugin.arms["docs"].points.items() if question < "q012"}
+    page = matrix_page(roll_up([control, with_arm(plugin, "docs", points=half)]))
+    assert (page.notices[0].level, page.notices[0].text.split(": ")[0]) == ("problem", "caveman against plain")
