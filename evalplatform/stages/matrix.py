@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from evalplatform.calls.counts import CallCounts
+from evalplatform.calls.desk import CallDesk
 from evalplatform.calls.progress import Progress
-from evalplatform.kernel.errors import EvalplatformError
+from evalplatform.kernel.errors import EvalplatformError, InputError
+from evalplatform.kernel.usage import Usage
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.stages import judged_scores
 from evalplatform.stages.arm_answers import materialize_arm_answers
@@ -59,7 +61,7 @@ def run_matrix(context: SuiteContext, cells: Sequence[Cell], judge: JudgeCell | 
 
     Raises:
         EvalplatformError: found before the first answer is asked for: the questions, the arms or their files cannot be used, an endpoint
-            cannot be opened, the judge cannot be asked, or a key stands for another cell.
+            cannot be opened, the judge cannot be asked, a model has no known price under a spend cap, or a key stands for another cell.
     """
     shared = (materialize_question_set(context), materialize_corpus(context))
     plan = _PlanCheck(context, cells, judge)
@@ -101,11 +103,24 @@ class _PlanCheck:
     async def _check(self) -> None:
         for owner in (*self._cells, *(() if self._judge is None else (self._judge,))):
             self._context.claim_key(owner)
-        for endpoint in dict.fromkeys(cell.endpoint for cell in self._cells):
-            async with self._context.open_desk(endpoint):
-                pass  # its key is there, and its settings make sense
+        asked = [(cell.endpoint, cell.provider, cell.model, f"cells.{cell.id}.model") for cell in self._cells]
+        if self._judge is not None:
+            of_judge = self._judge.settings
+            asked.append((self._judge.endpoint, of_judge.provider, of_judge.model, f"judges.{self._judge.id}.model"))
+        for endpoint, provider, model, field in asked:
+            async with self._context.open_desk(endpoint) as desk:  # its key is there, and its settings make sense
+                _refuse_unknown_price(desk, provider, model, field)
         if self._judge is not None:
             self.counts = await judged_scores.check_judge(self._context, self._judge)
+
+
+def _refuse_unknown_price(desk: CallDesk, provider: str, model: str, field: str) -> None:
+    """Raise InputError where a spend cap would stop every call of the model: nobody knows what one costs."""
+    if desk.budget is not None and desk.endpoint.prices.cost_usd(provider, model, Usage(prompt_tokens=1, completion_tokens=1)) is None:
+        raise InputError(
+            f"{provider}:{model} has no known price, so a spend cap cannot be kept. Give its endpoint `prices`, or run without a cap.",
+            field=field,
+        )
 
 
 async def _all_asked(context: SuiteContext, cells: Sequence[Cell], judge: JudgeCell | None, plan: _PlanCheck) -> list[tuple[Cell, _Asked]]:

@@ -296,6 +296,18 @@ def test_a_key_that_one_cell_lacks_stops_every_cell_before_anything_is_asked(
     assert ("NO_SUCH_KEY" if provider == "locked" else "OPENAI_API_KEY") in ran.err
 
 
+def test_a_model_of_unknown_price_under_a_spend_cap_stops_every_cell_before_anything_is_asked(
+    command: Command, stub: ModelStub, matrix: Path
+) -> None:
+    unpriced = f'  unpriced: {{provider: openai-compatible, base_url: "{stub.url}"}}\n'
+    edited(matrix / "evalplatform.yaml", ("endpoints:\n", f"endpoints:\n{unpriced}"))
+    with_cells(matrix, cell("a"), cell("b", provider="unpriced"))
+    capped = command(*RUN, "--matrix-cells", "matrix.json", "--max-cost-usd", "1")
+    assert (capped.code, capped.out, stub.requests) == (2, "", 0)
+    assert "error: cells.b.model: openai-compatible:small has no known price, so a spend cap cannot be kept." in capped.err
+    assert command(*RUN, "--matrix-cells", "matrix.json").code == 0
+
+
 def test_a_pinned_judge_that_refuses_its_settings_stops_every_cell_before_an_answer_is_paid(
     command: Command, stub: ModelStub, matrix: Path
 ) -> None:
