@@ -340,3 +340,20 @@ def test_a_junit_file_of_an_earlier_success_does_not_outlive_the_batch(command: 
     (suite,) = ElementTree.fromstring((tmp_path / "check.xml").read_bytes())
     assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
     assert "holds no arms.v1 file" in (suite.findtext("testcase/error") or "")
+
+
+def test_a_run_is_current_until_its_profile_is_edited(command: Command, project: Path) -> None:
+    profile = project / "concise.md"
+    profile.write_text(PROFILE_TEXT)
+    run = ("arms", "run", "--suite", "kettle", "--arms", "baseline,profile:concise.md", "--judge")
+    assert command(*run, "--out-json", "batch/reader_golden.json").code == 0
+    check = ("batch", "check", "batch", "--profile", "concise.md", "--expect-n", "golden=8")
+    judge = ("--judge-provider", "offline", "--judge-model", "overlap")
+    assert command(*check, *judge).code == 0
+    profile.write_text(PROFILE_TEXT.replace("one", "two"))
+    ran = command(*check, *judge)
+    assert ran.code == 1
+    (line,) = (line for line in ran.out.splitlines() if line.startswith("  "))
+    assert line.startswith("  profile: STALE ARTIFACT: profile:concise was sent the prompt sha256:")
+    assert command(*run, "--out-json", "batch/reader_golden.json").code == 0
+    assert command(*check, *judge).code == 0, "running it again makes it current"
