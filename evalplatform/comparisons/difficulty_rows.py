@@ -1,8 +1,8 @@
 """The numbers of runs by the difficulty that their questions state."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from evalplatform.comparisons.head_to_head import Contender
+from evalplatform.comparisons.head_to_head import Contender, known
 from evalplatform.comparisons.model_comparison_records import DifficultyRow, DifficultySide
 from evalplatform.stats.mean import estimate_mean, plain_mean
 
@@ -22,20 +22,21 @@ def difficulty_name(stated: Difficulty) -> str | None:
 
 
 def difficulty_rows(
-    contenders: Sequence[Contender], questions: Iterable[str], *, stated: Sequence[Mapping[str, Difficulty]]
+    contenders: Sequence[Contender], questions: Sequence[str], *, stated: Sequence[Mapping[str, Difficulty]]
 ) -> tuple[DifficultyRow, ...]:
     """Return a row for each difficulty that a question states: the known ones from easy to hard, then all others by name.
 
     Args:
         contenders: a side each, in every row.
-        questions: the common questions, in a fixed order.
+        questions: the common questions, in the order of the contenders' points.
         stated: by question, what each run says of it. A question of which none says anything is in no row.
     """
-    by_name: dict[str, list[str]] = {}
-    for question in questions:
-        names = {name for run in stated if question in run and (name := difficulty_name(run[question])) is not None}
-        if names:
-            by_name.setdefault(names.pop() if len(names) == 1 else DISPUTED, []).append(question)
+    names: dict[Difficulty | None, str | None] = {value: difficulty_name(value) for run in stated for value in set(run.values())}
+    by_name: dict[str, list[int]] = {}  # places of the questions
+    for place, question in enumerate(questions):
+        found = {name for run in stated if (name := names.get(run.get(question))) is not None}
+        if found:
+            by_name.setdefault(found.pop() if len(found) == 1 else DISPUTED, []).append(place)
     ordered = [*(name for name in ORDER if name in by_name), *sorted(by_name.keys() - set(ORDER))]
     return tuple(
         DifficultyRow(difficulty=name, questions=len(by_name[name]), sides=tuple(_side(one, by_name[name]) for one in contenders))
@@ -43,9 +44,8 @@ def difficulty_rows(
     )
 
 
-def _side(contender: Contender, questions: Sequence[str]) -> DifficultySide:
-    points = [contender.points[question] for question in questions if question in contender.points]
-    deltas = [contender.deltas[question] for question in questions if question in contender.deltas]
+def _side(contender: Contender, places: Sequence[int]) -> DifficultySide:
+    points, deltas = (known([column[place] for place in places]) for column in (contender.points, contender.deltas))
     estimate = estimate_mean(deltas)
     return DifficultySide(
         run=contender.name,

@@ -7,7 +7,7 @@ from itertools import combinations
 from evalplatform.comparisons.arm_differences import family_of_differences
 from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun
 from evalplatform.comparisons.difficulty_rows import difficulty_rows
-from evalplatform.comparisons.head_to_head import Contender, head_to_head, run_pairs
+from evalplatform.comparisons.head_to_head import Column, Contender, differences_of, head_to_head, known, run_pairs
 from evalplatform.comparisons.model_comparison_records import ArmDifference, ModelComparison, PooledReplicates, RankedRun, RunRow
 from evalplatform.comparisons.refusals import NoCommonQuestion, Refused
 from evalplatform.comparisons.replicates import pooled_runs
@@ -61,17 +61,15 @@ class _Side:
     """A run over the common questions: points of the baseline and the scored arm, and their paired differences."""
 
     run: ComparedRun
-    baseline: list[float]
+    baseline: Column
     contender: Contender
 
     @classmethod
     def of(cls, run: ComparedRun, arm: str | None, common: Sequence[str]) -> "_Side":
-        baseline = run.arms[run.identity.baseline_arm].points
-        treated = _arm(run, arm).points
-        points = {question: treated[question] for question in common if question in treated}
-        deltas = {question: value - baseline[question] for question, value in points.items() if question in baseline}
-        scored = [baseline[question] for question in common if question in baseline]
-        return cls(run=run, baseline=scored, contender=Contender(name=run.name, points=points, deltas=deltas))
+        baseline, points = (
+            [table.get(question) for question in common] for table in (run.arms[run.identity.baseline_arm].points, _arm(run, arm).points)
+        )
+        return cls(run=run, baseline=baseline, contender=Contender(run.name, points, differences_of(points, baseline)))
 
 
 def _check(runs: Sequence[ComparedRun], treatment_arm: str | None) -> None:
@@ -99,7 +97,7 @@ def _compared(
     pooled: Sequence[PooledReplicates],
 ) -> ModelComparison:
     contenders = [side.contender for side in sides]
-    deltas = family_of_differences([list(one.deltas.values()) for one in contenders], correction=correction)
+    deltas = family_of_differences([known(one.deltas) for one in contenders], correction=correction)
     replicates = {pool.label: pool.runs for pool in pooled}
     rows = tuple(
         _row(side, delta, treatment_arm, common, replicates.get(side.run.name, ())) for side, delta in zip(sides, deltas, strict=True)
@@ -118,15 +116,16 @@ def _compared(
         runs=rows,
         pooled=tuple(pooled),
         difficulty=difficulty_rows(contenders, common, stated=[run.difficulty for run in runs]),
-        head_to_head=head_to_head(contenders, common),
-        pairs=run_pairs(contenders, common, refusals=untold, correction=correction),
+        head_to_head=head_to_head(contenders),
+        pairs=run_pairs(contenders, refusals=untold, correction=correction),
         quality_ranking=_ranked(rows, _baseline_points if treatment_arm is None else _treatment_points),
         delta_ranking=_ranked(rows, _delta_points),
     )
 
 
 def _row(side: _Side, delta: ArmDifference, arm: str | None, common: Sequence[str], replicates: tuple[str, ...]) -> RunRow:
-    identity, differences, points = side.run.identity, list(side.contender.deltas.values()), list(side.contender.points.values())
+    identity = side.run.identity
+    baseline, points, differences = (known(column) for column in (side.baseline, side.contender.points, side.contender.deltas))
     return RunRow(
         run=side.run.name,
         replicates=replicates,
@@ -139,7 +138,7 @@ def _row(side: _Side, delta: ArmDifference, arm: str | None, common: Sequence[st
         treatment_arm=arm if _arm(side.run, arm).points else None,
         questions=len(side.run.compared_questions),
         unscored=len(common) - len(differences),
-        baseline_mean_points=plain_mean(side.baseline) if side.baseline else None,
+        baseline_mean_points=plain_mean(baseline) if baseline else None,
         treatment_mean_points=plain_mean(points) if points else None,
         delta=delta,
         improved=sum(difference > 0 for difference in differences),

@@ -23,23 +23,26 @@ def signed_rank_p_value(differences: Sequence[float]) -> float:
         Pratt, Journal of the American Statistical Association 54(287), 1959, on zero differences.
         Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 3rd edition, 2014, 3.1, on ties.
     """
-    magnitudes = set(map(abs, differences))
-    has_ties = len(magnitudes) < len(differences) or 0 in magnitudes
-    if len(differences) > EXACT_LIMIT or (has_ties and len(differences) > TIED_EXACT_LIMIT):
+    if len(differences) > EXACT_LIMIT or (len(differences) > TIED_EXACT_LIMIT and _has_ties(differences)):
         return _normal_p_value(differences)
     from scipy.stats import wilcoxon
 
     return float(wilcoxon(differences, zero_method="zsplit", alternative="two-sided", method="auto").pvalue)
 
 
+def _has_ties(differences: Sequence[float]) -> bool:
+    magnitudes = set(map(abs, differences))
+    return len(magnitudes) < len(differences) or 0 in magnitudes
+
+
 def _normal_p_value(differences: Sequence[float]) -> float:
     import numpy as np
 
-    signs = np.sign(differences)
-    _, places, counts = np.unique(np.abs(differences), return_inverse=True, return_counts=True)
+    seen = np.array(differences)
+    _, places, counts = np.unique(np.abs(seen), return_inverse=True, return_counts=True)
     mid_ranks = np.cumsum(counts) - (counts - 1) / 2
     # Ranks are multiples of a half, so the sum is exact whatever its order; a zero difference gives half of its rank to each side.
-    positive = float(np.sum(mid_ranks[places] * (signs + 1) / 2))
+    positive = float(np.sum(mid_ranks[places] * (np.sign(seen) + 1) / 2))
     n = len(differences)
     tied = counts.astype(np.float64)
     tie_correction = float(np.sum(tied**3 - tied)) / 2
