@@ -19,6 +19,7 @@ from evalplatform.project.partition_keys import asked_for, owned_keys
 from evalplatform.reports.arms_view import ResultRow
 from evalplatform.reports.markdown import markdown_table, markdown_text
 from evalplatform.reports.verdicts import verdict_section
+from evalplatform.reports.view import Table
 from evalplatform.reports.words import MISSING
 from evalplatform.stages import arm_answers, arms_report, judged_scores, question_set, score_moves, verdicts
 from evalplatform.stages.comparison_stages import COMPARISON_ASSETS
@@ -37,6 +38,27 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 SHOWN_APART = frozenset(
     {"calls", "cell", "judge", "result", "verdicts", "checks", "findings", "refusals", "tables", "truncated_message", "rows"}
 )
+
+REPORT_COLUMNS = frozenset(
+    {
+        "Plugin set",
+        "Against",
+        "Scored",
+        "Pairs",
+        "Improved",
+        "Degraded",
+        "p (t)",
+        "p (Wilcoxon)",
+        "d_z",
+        "Effect",
+        "Cost (USD)",
+        "Tokens",
+        "Cost delta (USD)",
+        "Completion tokens delta",
+        "Length delta (chars)",
+    }
+)
+"""Columns of a comparison's tables that its report alone shows."""
 
 
 def materialized(suite: SuiteContext, result: StageResult) -> dg.MaterializeResult[None]:
@@ -112,9 +134,17 @@ def _what_came_out(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str,
 def _comparison(facts: ComparisonFacts) -> dict[str, Any]:
     """Return what a comparison came to: its table, what it found, what it refused, and what to know before reading it."""
     points = {"refused": facts.refusals, "findings": facts.findings, "warnings": facts.warnings}
-    tables = "\n\n".join(f"**{markdown_text(title)}**\n\n{markdown_table(table)}" for title, table in facts.tables.items())
-    result = {"result": dg.MetadataValue.md(tables)} if tables else {}
+    tables = "\n\n".join(f"**{markdown_text(title)}**\n\n{markdown_table(_narrowed(table))}" for title, table in facts.tables.items())
+    result = {"result": dg.MetadataValue.md(tables.replace(", ", f",{NO_BREAK}"))} if tables else {}
     return {**result, **{name: dg.MetadataValue.md(_points(sentences)) for name, sentences in points.items() if sentences}}
+
+
+def _narrowed(table: Table) -> Table:
+    """Return a table as it fits beside Dagster's panels; the report has all of its columns."""
+    kept = [place for place, column in enumerate(table.columns) if column.label not in REPORT_COLUMNS]
+    return Table(
+        columns=tuple(table.columns[place] for place in kept), rows=tuple(tuple(row[place] for place in kept) for row in table.rows)
+    )
 
 
 def _pass_rates(manifest: ArtifactManifest) -> str:

@@ -78,20 +78,16 @@ def reported_tags(
     }
     for asset, read in upstream.items():
         version_tag, pointer_tag = get_input_data_version_tag(asset), get_input_event_pointer_tag(asset)
-        current = [(input_tags(instance, {asset: partition}), version) for partition, version in read]
-        recorded = [(tags_now[version_tag], version, tags_now[pointer_tag]) for tags_now, version in current]
-        tags[version_tag] = recorded[0][1] if len(recorded) == 1 else _joined_version(version for _, version, _ in recorded)
-        tags[pointer_tag] = _pointer(recorded)
+        now = [input_tags(instance, {asset: partition}) for partition, _ in read]
+        newer = [
+            int(tags_now[pointer_tag])
+            for tags_now, (_, version) in zip(now, read, strict=True)
+            if tags_now[pointer_tag] != NULL_EVENT_POINTER and tags_now[version_tag] != version
+        ]
+        tags[version_tag] = read[0][1] if len(read) == 1 else _joined_version(version for _, version in read)
+        # As a run does: the last event of any of the asset's partitions, so that those that were not read do not count as newer.
+        tags[pointer_tag] = str(min(newer) - 1) if newer else input_tags(instance, {asset: None})[pointer_tag]
     return tags
-
-
-def _pointer(recorded: Sequence[tuple[str, str, str]]) -> str:
-    """Return the event that an asset is pointed at by: of (version now, version read, event now), the last event that was read."""
-    known = [(now == read, int(event)) for now, read, event in recorded if event != NULL_EVENT_POINTER]
-    if not known:
-        return NULL_EVENT_POINTER
-    newer = [event for is_read, event in known if not is_read]
-    return str(min(newer) - 1 if newer else max(event for _, event in known))
 
 
 def _joined_version(versions: Iterable[str]) -> str:

@@ -119,7 +119,7 @@ def found_in_comparisons(context: SuiteContext, comparisons: Iterable[ArtifactMa
             check=COMPARABLE,
             asset=asset,
             partitions=tuple(manifest.artifact.partition for manifest in of_asset),
-            sentence=comparison_facts_of(of_asset[0]).refusals[0],
+            sentence=f"{asset} was refused: {comparison_facts_of(of_asset[0]).refusals[0]}",
         )
         for asset, of_asset in refused.items()
     )

@@ -19,9 +19,11 @@ from evalplatform.cli.results import counts_words, finding_lines, interaction_li
 from evalplatform.cli.starter import copy_example
 from evalplatform.kernel.errors import EvalplatformError, RunStoppedError
 from evalplatform.kernel.text import plural
+from evalplatform.project.cells import paired_plugin_cells
 from evalplatform.project.load import PROJECT_VARIABLE, Project, load_project
 from evalplatform.stages import arm_answers, arm_summary, arms_report
 from evalplatform.stages.backfill import SOURCES
+from evalplatform.stages.comparison_stages import wanted_comparisons
 from evalplatform.stages.facts import report_facts
 from evalplatform.stages.report_findings import ReportFindings, found_in_reports
 from evalplatform.stages.score_stages import suite_stages
@@ -47,7 +49,7 @@ def run_demo(folder: Path | None) -> int:
 
 
 def materialize_project(project: Project, home: Path, *, on_progress: OnProgress) -> CallCounts:
-    """Materialize every asset of every suite in order: sources, each cell's answers, then what is made of them under each judge.
+    """Materialize every asset of every suite in order: sources, each cell's answers, what is made of them under each judge, comparisons.
 
     Returns:
         The calls that were made; all zero where nothing had changed.
@@ -70,7 +72,26 @@ def materialize_project(project: Project, home: Path, *, on_progress: OnProgress
                 results.append(_materialized(runs, (arm_answers.ASSET,), cell.key))
                 keys = [dg.MultiPartitionKey({CELL: cell.key, JUDGE: judge.key}) for judge in project.judges_of(suite_id)]
                 results += [_materialized(runs, scored, key) for key in keys]
+            results += _compared(runs)
     return calls_of(results)
+
+
+def _compared(runs: SuiteRuns) -> "list[dg.ExecuteInProcessResult]":
+    """Make what compares the suite's cells under each judge."""
+    import dagster as dg
+
+    from assets.partitions import CELL, JUDGE
+
+    cells = runs.project.cells_of(runs.suite_id)
+    wanted = wanted_comparisons(cells)
+    deltas = [stage.asset for stage in wanted if stage.of_plugin_cells]
+    over_cells = [stage.asset for stage in wanted if not stage.of_plugin_cells]
+    results = []
+    for judge in runs.project.judges_of(runs.suite_id):
+        keys = [dg.MultiPartitionKey({CELL: cell.key, JUDGE: judge.key}) for cell in paired_plugin_cells(cells)]
+        results += [_materialized(runs, deltas, key) for key in keys]
+        results += [_materialized(runs, over_cells, judge.key)] if over_cells else []
+    return results
 
 
 def _materialized(runs: SuiteRuns, names: Sequence[str], *keys: str) -> "dg.ExecuteInProcessResult":
