@@ -141,7 +141,12 @@ def _exit_code(found: "TriedValidity", *, strict: bool) -> int:
         say(f"error: the run was stopped: {stopped} What is finished is kept; a rerun goes on.")
         return NOT_ANSWERED
     if found.validity.verdict == "unanswered":
-        short = [result.probe.name for result in found.validity.gate if result.state == "too_few_pairs"]
-        say(f"error: {words.listed(short)} could not be tried: too few pairs. Raise --bases, or name the others with --degradation.")
+        by_state = {
+            state: [each.probe.name for each in found.validity.gate if each.state == state] for state in ("too_few_pairs", "unscored")
+        }
+        if short := by_state["too_few_pairs"]:
+            say(f"error: {words.listed(short)} could not be tried: too few pairs. Raise --bases, or name the others with --degradation.")
+        if unscored := by_state["unscored"]:
+            say(f"error: {words.listed(unscored)} could not be tried: too many pairs have no points; the reasons stand above.")
         return NOT_ANSWERED
     return {"passed": VALID, "failed": NOT_VALID, "inconclusive": NOT_VALID if strict else VALID}[found.validity.verdict]

@@ -16,6 +16,7 @@ from evalplatform.comparisons.judge_validity_records import (
 )
 from evalplatform.comparisons.significance import ALPHA
 from evalplatform.kernel.errors import InputError, UnknownNameError
+from evalplatform.project.policy import LEAST_COVERAGE_RATE
 from evalplatform.stats.mean import CONFIDENCE, estimate_mean
 from evalplatform.stats.multiplicity import holm
 from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST
@@ -39,7 +40,7 @@ def judge_validity(
     A probe that makes answers worse passes when the interval of its accuracy lies at or above `min_accuracy_rate`, fails when it lies
     below, and is inconclusive between; a tie counts as half, so a judge that sees no difference stands at 0.5. A probe that makes answers
     only longer fails when the longer copies are shown to be ranked higher: more losses than wins, and an adjusted p-value below 0.05.
-    Below six pairs nothing is decided: no sign test of fewer can reach 0.05.
+    Below six pairs nothing is decided: no sign test of fewer can reach 0.05. Neither is it where over 5% of the pairs lack points.
 
     Args:
         pairs: every pair that was graded, one for each question, probe and condition.
@@ -133,6 +134,8 @@ def _result(
     scored = [pair for pair in pairs if pair.drop_points is not None]
     accuracy = wilson_interval(test.wins + TIE_SHARE * test.ties, len(scored))
     state = _state(probe, test, accuracy, p_adjusted=p_values[1], min_accuracy_rate=min_accuracy_rate)
+    if len(scored) < LEAST_COVERAGE_RATE * len(pairs):
+        state = "unscored"
     return ProbeResult(
         probe=probe,
         condition=condition,

@@ -12,7 +12,7 @@ from evalplatform.stats.wilson import RateInterval
 Condition = Literal["with", "without"]
 """Whether the judge saw the treatment material that the answer's arm was given."""
 
-ProbeState = Literal["passed", "failed", "inconclusive", "too_few_pairs"]
+ProbeState = Literal["passed", "failed", "inconclusive", "too_few_pairs", "unscored"]
 ValidityVerdict = Literal["passed", "failed", "inconclusive", "unanswered"]
 
 
@@ -64,6 +64,7 @@ class ProbeResult(Value):
     `drop` is the mean of intact minus degraded points. `sign_p` is the exact two-sided sign test without ties; `sign_p_adjusted` is
     corrected over the probes of the condition. Both are None below six pairs.
 
+    `state` is `unscored` where more than one pair in twenty lacks points: what a judge could not grade may be what it would have missed.
     `pairs_to_settle` is set where the state is `inconclusive`: how many pairs in all would decide, should the accuracy stay as it is; None
     there too where no number would.
     """
@@ -115,11 +116,11 @@ class JudgeValidity(Value):
 
     @property
     def verdict(self) -> ValidityVerdict:
-        """`failed` where a probe of the gate failed, else `unanswered` where one has too few pairs, else `inconclusive`, else `passed`."""
+        """The worst of the gate: a probe that `failed`, then one with too few pairs or points (`unanswered`), then `inconclusive`."""
         states = {result.state for result in self.gate}
         if "failed" in states:
             return "failed"
-        if not states or "too_few_pairs" in states:
+        if not states or states & {"too_few_pairs", "unscored"}:
             return "unanswered"
         return "inconclusive" if "inconclusive" in states else "passed"
 

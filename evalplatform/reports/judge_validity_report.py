@@ -6,6 +6,7 @@ import orjson
 
 from evalplatform.comparisons.judge_validity_records import Condition, JudgeValidity, ProbedPair, ProbeResult, ProbeState, TriedJudge
 from evalplatform.kernel.text import plural
+from evalplatform.project.policy import LEAST_COVERAGE_RATE
 from evalplatform.reports import words
 from evalplatform.reports.forest_plot import ForestRow, forest_plot
 from evalplatform.reports.page import Page
@@ -25,7 +26,13 @@ VERDICTS = {
     "inconclusive": "Too few pairs to say whether the judge ranks intact answers above degraded ones",
     "unanswered": "Whether the judge ranks intact answers above degraded ones could not be found out",
 }
-_TONES: dict[ProbeState, Tone] = {"passed": "better", "failed": "worse", "inconclusive": "caution", "too_few_pairs": "muted"}
+_TONES: dict[ProbeState, Tone] = {
+    "passed": "better",
+    "failed": "worse",
+    "inconclusive": "caution",
+    "too_few_pairs": "muted",
+    "unscored": "muted",
+}
 _PROBE = Column(label="Degradation", numeric=False)
 _INTERVAL = Column(label="95% interval")
 _CONDITION_COLUMNS = (
@@ -126,14 +133,14 @@ def _notices(tried: TriedJudge, validity: JudgeValidity) -> Iterator[Notice]:
 
 def _finding(result: ProbeResult) -> Finding:
     name, accuracy = result.probe.name, result.accuracy
-    if accuracy is None or result.state == "too_few_pairs":
+    if accuracy is None or result.state in {"too_few_pairs", "unscored"}:
         lacking = (
             [f"{plural(result.probe.lacking, 'answer')} without anything to change so ({result.probe.lack})"]
             if result.probe.lacking
             else []
         )
         unscored = [f"unscored: {words.tally(result.unscored_reasons)}"] if result.unscored_reasons else []
-        evidence = "; ".join((f"{plural(result.pairs, 'pair')}, {MIN_PAIRS_FOR_TEST} needed", *lacking, *unscored))
+        evidence = "; ".join((_lack_of_pairs(result), *lacking, *unscored))
         return Finding(sentence=f"{name} could not be tried", evidence=f"{evidence}.", tone="muted")
     shown = f"{words.percent(accuracy.rate)} [{words.percent(accuracy.ci_lo)}, {words.percent(accuracy.ci_hi)}]"
     evidence = f"accuracy {shown} of {plural(result.pairs, 'pair')}, length alone {words.percent(result.longer_accuracy_rate)}, "
@@ -141,6 +148,13 @@ def _finding(result: ProbeResult) -> Finding:
     if result.unscored_reasons:
         evidence += f"; unscored: {words.tally(result.unscored_reasons)}"
     return Finding(sentence=f"{name} {_state_words(result)}", evidence=f"{evidence}.", tone=_TONES[result.state])
+
+
+def _lack_of_pairs(result: ProbeResult) -> str:
+    if result.state == "unscored":
+        total = result.pairs + sum(result.unscored_reasons.values())
+        return f"{result.pairs:,} of {plural(total, 'pair')} scored, {100 * LEAST_COVERAGE_RATE:g}% needed"
+    return f"{plural(result.pairs, 'pair')}, {MIN_PAIRS_FOR_TEST} needed"
 
 
 def _state_words(result: ProbeResult) -> str:
@@ -218,8 +232,8 @@ def _condition_row(result: ProbeResult) -> tuple[Cell, ...]:
 
 
 def _verdict_words(result: ProbeResult) -> str:
-    if result.state == "too_few_pairs":
-        return f"{words.MISSING} ({plural(result.pairs, 'pair')}, {MIN_PAIRS_FOR_TEST} needed)"
+    if result.state in {"too_few_pairs", "unscored"}:
+        return f"{words.MISSING} ({_lack_of_pairs(result)})"
     if result.state == "inconclusive" and result.pairs_to_settle is not None:
         return f"inconclusive (about {plural(result.pairs_to_settle, 'pair')} needed)"
     return result.state

@@ -125,7 +125,8 @@ def test_a_judge_that_cannot_be_read_leaves_the_question_unanswered(
     judged_project(tmp_path, stub, command, monkeypatch, grader="grader;do=reply;text=no+number", questions=7)
     ran = command(*VALIDITY, "--degradation", "padding", "--material", "with")
     assert ran.code == 2
-    assert "padding could not be tried: 0 pairs, 6 needed; unscored: malformed_reply 7." in ran.out
+    assert "error: padding could not be tried: too many pairs have no points" in ran.err
+    assert "padding could not be tried: 0 of 7 pairs scored, 95% needed; unscored: malformed_reply 7." in ran.out
 
 
 def test_a_judge_whose_endpoint_stops_the_run_leaves_it_unanswered_and_a_rerun_goes_on(

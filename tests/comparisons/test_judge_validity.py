@@ -144,6 +144,14 @@ def test_pairs_without_points_are_counted_by_reason_and_never_as_zero() -> None:
     assert found.probe.lacking == 2
 
 
+def test_a_judge_that_leaves_over_one_pair_in_twenty_unscored_is_not_believed_about_the_others() -> None:
+    assert result([*ranked(19, 0, 0), pair(90, 50.0, None)]).state == "passed"
+    assert result([*ranked(38, 0, 0), pair(90, 50.0, None), pair(91, 50.0, None)]).state == "passed"
+    for found in (result([*ranked(18, 0, 0), pair(90, 50.0, None), pair(91, 50.0, None)]), result([pair(1, None, None)])):
+        assert found.state == "unscored"
+    assert validity([*ranked(30, 0, 0), *(pair(number, 50.0, None) for number in (90, 91))]).verdict == "unanswered"
+
+
 def test_a_counter_of_characters_is_measured_on_the_same_pairs() -> None:
     pairs = [pair(1, 50, 40, shorter=10), pair(2, 50, 40, shorter=0), pair(3, 50, 40, shorter=-10), pair(4, None, 40, shorter=10)]
     assert result(pairs).longer_accuracy_rate == 0.5
