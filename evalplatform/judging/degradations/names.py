@@ -18,6 +18,18 @@ class Name(Value):
     text: str
     is_code: bool
 
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """How it is written: a name of the same shape can stand in its place. Files have the shape of their suffix."""
+        joins = tuple(join for join in ("::", ".", "_") if join in self.text)
+        suffix = self.text.rpartition(".")[2] if "." in joins else ""
+        return self.is_code, joins, suffix, self.text.isupper(), self.text[0].isupper(), self.text.islower()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it could be a common word, being code by its backticks alone."""
+        return self.is_code and _JOINED.search(self.text) is None
+
 
 def names_in(text: str) -> list[Name]:
     """Return the distinct names of a text, in order of first appearance.

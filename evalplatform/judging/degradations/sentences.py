@@ -8,6 +8,7 @@ _LINE = re.compile(r"[^\n]+")
 _BREAK = re.compile(r"(?<=[.!?…])(?<!\.\w\.)[\"'”’)\]*_`]*\s+|(?<=[。！？])")
 _WORD = re.compile(r"[^\W\d_]{2,}|[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _LEADING_MARKS = re.compile(r"(?:\s|[-*#>+•“\"'(\[_]|[0-9]+[.)]\s)*")
+_ENDED = re.compile(r"[.!…。！][\"'”’)\]*_`]*$")
 _FENCE = "```"
 
 
@@ -31,7 +32,15 @@ def sentence_spans(text: str) -> list[Span]:
 
 
 def statements(text: str) -> list[str]:
-    """Return the sentences that state something, without the marks of lists and quotations: no question, heading or code, four words."""
+    """Return the sentences that state something, without the marks of lists and quotations: of four words, no question, heading or code.
+
+    Those that end like a sentence are taken where there are any: lines of a table and of unmarked code do not.
+    """
+    stated = _stated(text)
+    return [sentence for sentence in stated if _ENDED.search(sentence)] or stated
+
+
+def _stated(text: str) -> list[str]:
     found = []
     in_code, seen = False, 0
     for span in sentence_spans(text):
@@ -54,7 +63,7 @@ def first_word_place(text: str, span: Span) -> int:
 
 def _states_something(sentence: str, plain: str) -> bool:
     is_long_enough = len(plain.split()) >= 4 or (not plain.isascii() and len(_WORD.findall(plain)) >= 4)
-    return is_long_enough and not sentence.startswith("#") and not plain.endswith(("?", "？", ":"))
+    return is_long_enough and not sentence.startswith(("#", "|")) and not plain.endswith(("?", "？", ":"))
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
