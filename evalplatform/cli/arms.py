@@ -62,7 +62,8 @@ def run(
     from evalplatform.cli.console import found_project, say, shown_progress
     from evalplatform.cli.matrix_flags import with_matrix_cell
     from evalplatform.cli.results import counts_words
-    from evalplatform.cli.run_request import ArmsRunFlags, run_request
+    from evalplatform.cli.run_flags import ArmsRunFlags
+    from evalplatform.cli.run_request import run_request
     from evalplatform.stages.pipeline import BlockedRunError, run_cell
     from evalplatform.wiring import OpenedProject
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from evalplatform.cli.run_request import MATRIX_FLAG, ArmsRunFlags
+from evalplatform.cli.run_flags import MATRIX_FLAG, ArmsRunFlags
 from evalplatform.kernel.errors import InputError
 from evalplatform.project.matrix_file import named_cell, read_matrix_cells, refuse_other_harnesses
 

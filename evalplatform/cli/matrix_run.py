@@ -54,7 +54,8 @@ def matrix_run(
     from evalplatform.cli.console import found_project
     from evalplatform.cli.matrix_flags import with_whole_matrix
     from evalplatform.cli.matrix_job import MatrixJob
-    from evalplatform.cli.run_request import ArmsRunFlags, run_request
+    from evalplatform.cli.run_flags import ArmsRunFlags
+    from evalplatform.cli.run_request import run_request
 
     flags = ArmsRunFlags(
         suite=suite,
