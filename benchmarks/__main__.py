@@ -9,6 +9,7 @@ from benchmarks import (
     help_page,
     large_artifact,
     million_scores,
+    model_compare,
     registered_partitions,
     run_loop,
     unchanged_run,
@@ -18,7 +19,17 @@ from benchmarks.figures import Figure, table
 from benchmarks.sizes import FULL, SMALL, Size
 from benchmarks.workload import prepared
 
-BENCHMARKS = (run_loop, whole_process, unchanged_run, help_page, large_artifact, million_scores, backfill, registered_partitions)
+BENCHMARKS = (
+    run_loop,
+    whole_process,
+    unchanged_run,
+    help_page,
+    large_artifact,
+    million_scores,
+    backfill,
+    registered_partitions,
+    model_compare,
+)
 
 
 def all_figures(size: Size) -> list[Figure]:

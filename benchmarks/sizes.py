@@ -9,6 +9,7 @@ class Size:
 
     `scores` are written, read and summed up, and half as many. `partitions` are judged by a new judge.
     `registered` partitions have been made and are looked at, and a tenth of them.
+    `compared_questions` are in each of four runs that are compared, and twice as many.
 
     `compiles_first`: measured processes find all modules compiled, as after a first run, even where the environment keeps Python from
     writing compiled modules. Compiling takes longer than all small benchmarks together, so they do without.
@@ -21,6 +22,7 @@ class Size:
     scores: int
     partitions: int
     registered: int
+    compared_questions: int
     repeats: int
     compiles_first: bool
 
@@ -33,6 +35,7 @@ FULL = Size(
     scores=1_000_000,
     partitions=200,
     registered=10_000,
+    compared_questions=4_000,
     repeats=5,
     compiles_first=True,
 )
@@ -44,6 +47,7 @@ SMALL = Size(
     scores=200,
     partitions=3,
     registered=200,
+    compared_questions=60,
     repeats=1,
     compiles_first=False,
 )

@@ -1,6 +1,7 @@
 from benchmarks.__main__ import all_figures
 from benchmarks.figures import Figure, ratio_figure, table
 from benchmarks.sizes import SMALL
+from tests.interop.reference_tool import installed_reference
 
 EVERY_FIGURE = [
     "run loop, wall",
@@ -27,11 +28,13 @@ EVERY_FIGURE = [
         for step in ("definitions load", "partitions sensor, a look", "new-judges sensor, a look")
     ),
 ]
+AGAINST_THE_REFERENCE = [f"model-compare, 4 runs x 60 questions, {how}, to dokimi" for how in ("in process, CPU", "whole command")]
 
 
 def test_small_benchmarks_run_and_report_every_figure() -> None:
     figures = all_figures(SMALL)
-    assert [figure.name for figure in figures] == EVERY_FIGURE
+    against = AGAINST_THE_REFERENCE if installed_reference() else []
+    assert [figure.name for figure in figures] == [*EVERY_FIGURE, *against, "model-compare, 120 questions to 60, CPU"]
     measured = {figure.name: figure.measured for figure in figures}
     assert measured.pop("unchanged run, model calls") == 0
     assert all(number > 0 for number in measured.values())

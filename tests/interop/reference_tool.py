@@ -14,11 +14,20 @@ VERSION = "0.1.0"
 
 def reference_python() -> Path:
     """Return the interpreter of the tool's environment, made on first use, or skip where no package index gives it."""
+    python = installed_reference()
+    need(python is not None, f"package {PACKAGE} {VERSION} from a package index")
+    assert python is not None
+    return python
+
+
+def installed_reference() -> Path | None:
+    """Return the interpreter of the tool's environment, made on first use; None where no package index gives it."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evalplatform-tests"
     folder = cache / f"{PACKAGE}-{VERSION}-py{sys.version_info.major}.{sys.version_info.minor}"
     python, finished = folder / "bin" / "python", folder / "finished"
     if not (finished.exists() and python.exists()):
-        need(_install(folder, python), f"package {PACKAGE} {VERSION} from a package index")
+        if not _install(folder, python):
+            return None
         finished.touch()
     return python
 
