@@ -115,6 +115,7 @@ def test_a_contradiction_denies_a_statement_of_the_answer_and_no_question_headin
     assert degraded.startswith(answer.rstrip())
     assert 'it is not true that "It waits for 30 seconds.' in degraded
     assert of("contradiction", "Why? No.") is None
+    assert statements('1. "Not yet" means a wait.') == ['"Not yet" means a wait.']
     table = "| name | what it holds | unit |\nsettings of the kettle and its lid\n"
     assert statements(f"{table}It waits for 30 seconds.") == ["It waits for 30 seconds."]
     assert statements(table) == ["settings of the kettle and its lid"]

@@ -7,6 +7,7 @@ _LINE = re.compile(r"[^\n]+")
 # After an ending mark and a space, or a full-width mark; "e.g." and "i.e." end nothing.
 _BREAK = re.compile(r"(?<=[.!?…])(?<!\.\w\.)[\"'”’)\]*_`]*\s+|(?<=[。！？])")
 _WORD = re.compile(r"[^\W\d_]{2,}|[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_LIST_MARKS = re.compile(r"(?:\s|[-*#>+•]|[0-9]+[.)]\s)*")
 _LEADING_MARKS = re.compile(r"(?:\s|[-*#>+•“\"'(\[_]|[0-9]+[.)]\s)*")
 _ENDED = re.compile(r"[.!…。！][\"'”’)\]*_`]*$")
 _FENCE = "```"
@@ -32,7 +33,7 @@ def sentence_spans(text: str) -> list[Span]:
 
 
 def statements(text: str) -> list[str]:
-    """Return the sentences that state something, without the marks of lists and quotations: of four words, no question, heading or code.
+    """Return the sentences that state something, without the marks of lists: of four words, no question, heading or code.
 
     Those that end like a sentence are taken where there are any: lines of a table and of unmarked code do not.
     """
@@ -47,7 +48,7 @@ def _stated(text: str) -> list[str]:
         in_code ^= text.count(_FENCE, seen, span.start) % 2 == 1
         fences_within = text.count(_FENCE, span.start, span.end)
         sentence = text[span.start : span.end]
-        plain = _LEADING_MARKS.sub("", sentence, count=1).strip()
+        plain = _LIST_MARKS.sub("", sentence, count=1).strip()
         if not in_code and not fences_within and _states_something(sentence, plain):
             found.append(plain)
         in_code ^= fences_within % 2 == 1
