@@ -16,6 +16,7 @@ from evalplatform.comparisons.refusals import Refused
 from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
+from evalplatform.reports.cost_plot import CostDot, cost_plot
 from evalplatform.reports.forest_plot import ForestRow, forest_plot
 from evalplatform.reports.model_comparison_tables import comparison_sections, delta_tone, difference_interval, scored_arm_name
 from evalplatform.reports.page import Page
@@ -132,16 +133,27 @@ def _evidence(row: RunRow) -> str:
 
 
 def _figures(compared: ModelComparison, prefix: str) -> Iterator[Figure]:
-    if compared.treatment_arm is None:
-        return
-    plot = forest_plot([_forest_row(row) for row in compared.runs])
-    if plot is not None:
+    forest = None if compared.treatment_arm is None else forest_plot([_forest_row(row) for row in compared.runs])
+    if forest is not None:
         yield Figure(
             title=f"{prefix}What {compared.treatment_arm} adds, by run",
             caption=f"Mean paired difference from {compared.baseline_arm} in points with its 95% interval. "
             "In colour: significant after correction.",
-            plot=plot,
+            plot=forest,
         )
+    cost = cost_plot([dot for row in compared.runs for dot in _dots(row, compared)])
+    if cost is not None:
+        caption = "Each arm of each run: what its answers cost, and its mean points over the common questions. Unknown prices are left out."
+        yield Figure(title=f"{prefix}Cost against score", caption=caption, plot=cost)
+
+
+def _dots(row: RunRow, compared: ModelComparison) -> Iterator[CostDot]:
+    sides = [(compared.baseline_arm, row.baseline_cost, row.baseline_mean_points)]
+    if compared.treatment_arm is not None:
+        sides.append((compared.treatment_arm, row.treatment_cost, row.treatment_mean_points))
+    for arm, cost, points in sides:
+        if points is not None and cost.total_cost_usd is not None and cost.priced_answers:
+            yield CostDot(cell=row.run, arm=arm, cost_usd=cost.total_cost_usd / cost.priced_answers, points=points)
 
 
 def _forest_row(row: RunRow) -> ForestRow:

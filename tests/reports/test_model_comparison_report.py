@@ -109,6 +109,15 @@ def test_the_html_page_has_a_forest_plot_and_escapes_what_others_wrote() -> None
     assert len(anchors) == len(set(anchors))
 
 
+def test_cost_stands_against_score_where_prices_are_known() -> None:
+    def titles(*runs: ComparedRun) -> list[str]:
+        return [figure.title for figure in model_comparison_page({"regular": compare_models(runs)}).figures]
+
+    dear = {arm: cost_block(8, cost_usd=0.5) for arm in ("baseline", "docs")}
+    assert titles(model_run("a"), model_run("b", cost_summary=dear)) == ["What docs adds, by run", "Cost against score"]
+    assert titles(model_run("a", cost_summary={}), model_run("b", cost_summary={})) == ["What docs adds, by run"]
+
+
 def test_a_significant_delta_is_shown_as_better_or_worse() -> None:
     lower = {"baseline": TWO_ARMS["docs"], "docs": TWO_ARMS["baseline"]}
     page = model_comparison_page({"regular": compare_models([model_run("a"), model_run("b", lower)])})
