@@ -1,6 +1,6 @@
 """`evalplatform report`: reports over several runs, from their files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,13 +43,10 @@ def model_compare(
 
     Runs that would look fine side by side and mean nothing are not compared: exit code 2, every reason is said, and nothing is written.
     """
-    from evalplatform.cli.console import say
-    from evalplatform.cli.files import check_writable
     from evalplatform.comparisons.model_comparison import compare_models
     from evalplatform.comparisons.refusals import Refused
     from evalplatform.reports.compared_run_file import read_compared_run
-    from evalplatform.reports.model_comparison_report import model_comparison_json, warning_sentence
-    from evalplatform.reports.refusal_words import refusal_sentence
+    from evalplatform.reports.model_comparison_report import model_comparison_json
 
     paths = {"regular": list(regular_runs or ()), "golden": list(golden_runs or ())}
     names = checked_run_ids(run_ids, paths)
@@ -63,30 +60,18 @@ def model_compare(
         for section, files in paths.items()
         if files
     }
-    refused = {section: found for section, found in sections.items() if isinstance(found, Refused)}
+    is_refused = any(isinstance(found, Refused) for found in sections.values())
     places = {"--out": out, "--out-html": out_html, "--out-json": out_json}
-    if not refused:
-        for option, place in places.items():
-            if place is not None:
-                check_writable(place, field=option)
-        _write(sections, out=out, out_html=out_html, out_json=out_json)
+    if not is_refused:
+        _write(sections, {option: place for option, place in places.items() if place is not None})
     if json_result:
         typer.echo(model_comparison_json(sections), nl=False)
-    for section, found in sections.items():
-        if isinstance(found, Refused):
-            for refusal in found.refusals:
-                say(f"error: {section}: {refusal_sentence(refusal)}")
-        else:
-            for warning in found.warnings:
-                say(f"warning: {section}: {warning_sentence(warning)}")
-    if refused:
-        say("error: the runs were not compared, and nothing was written.")
-        return NOT_COMPARED
-    if not json_result:
+    elif not is_refused:
         for place in places.values():
             if place is not None:
                 typer.echo(f"wrote {place}")
-    return DONE
+    _say(sections, is_refused=is_refused)
+    return NOT_COMPARED if is_refused else DONE
 
 
 def checked_run_ids(text: str, paths: dict[str, list[Path]]) -> list[str]:
@@ -117,14 +102,36 @@ def _first_repeated(names: Sequence[str]) -> str | None:
     return next((name for place, name in enumerate(names) if name in names[:place]), None)
 
 
-def _write(sections: "Compared", *, out: Path, out_html: Path | None, out_json: Path | None) -> None:
-    from evalplatform.cli.files import write_if_changed
+def _write(sections: "Compared", places: Mapping[str, Path]) -> None:
+    """Write every report that has a place, by its option; none is written unless all can be."""
+    from evalplatform.cli.files import check_writable, write_if_changed
     from evalplatform.reports.model_comparison_report import model_comparison_json, model_comparison_page
     from evalplatform.reports.page import page_html, page_markdown
 
+    for option, place in places.items():
+        check_writable(place, field=option)
     page = model_comparison_page(sections)
-    write_if_changed(out, page_markdown(page).encode())
-    if out_html is not None:
-        write_if_changed(out_html, page_html(page).encode())
-    if out_json is not None:
-        write_if_changed(out_json, model_comparison_json(sections))
+    forms: dict[str, Callable[[], bytes]] = {
+        "--out": lambda: page_markdown(page).encode(),
+        "--out-html": lambda: page_html(page).encode(),
+        "--out-json": lambda: model_comparison_json(sections),
+    }
+    for option, place in places.items():
+        write_if_changed(place, forms[option]())
+
+
+def _say(sections: "Compared", *, is_refused: bool) -> None:
+    from evalplatform.cli.console import say
+    from evalplatform.comparisons.refusals import Refused
+    from evalplatform.reports.model_comparison_report import warning_sentence
+    from evalplatform.reports.refusal_words import refusal_sentence
+
+    for section, found in sections.items():
+        if isinstance(found, Refused):
+            for refusal in found.refusals:
+                say(f"error: {section}: {refusal_sentence(refusal)}")
+        else:
+            for warning in found.warnings:
+                say(f"warning: {section}: {warning_sentence(warning)}")
+    if is_refused:
+        say("error: the runs were not compared, and nothing was written.")
