@@ -34,12 +34,13 @@ def check(
 
     Exit code 0 when every check passed, 1 when one failed, 2 when there is nothing to check.
     """
+    from evalplatform.cli.files import check_places
     from evalplatform.comparisons.batch_check import check_batch
     from evalplatform.comparisons.batch_rules import BatchRules
     from evalplatform.kernel.errors import InputError
     from evalplatform.stages.batch_check import profile_now, read_batch_folder
 
-    _refuse_one_place({"--out-md": out_md, "--out-html": out_html, "--junit": junit})
+    check_places({"--out-md": out_md, "--out-html": out_html, "--junit": junit})
     try:
         rules = BatchRules(
             baseline_arm=baseline_arm,
@@ -79,15 +80,6 @@ def expected_questions(text: str) -> dict[str, int]:
     if not counts:
         raise InputError(f"needs at least one SUFFIX=COUNT, such as {EXPECTED_QUESTIONS}.", field="--expect-n")
     return counts
-
-
-def _refuse_one_place(targets: dict[str, Path | None]) -> None:
-    from evalplatform.kernel.errors import InputError
-
-    named: dict[Path, str] = {}
-    for flag, path in targets.items():
-        if path is not None and (other := named.setdefault(path, flag)) != flag:
-            raise InputError(f"names the file that {other} names.", file=path, field=flag)
 
 
 def _write_error(junit: Path | None, folder: Path, error: Exception) -> None:

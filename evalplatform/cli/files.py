@@ -1,6 +1,7 @@
 """Writing result files where a user asked for them."""
 
 import os
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -45,6 +46,27 @@ def check_writable(path: Path, *, field: str) -> None:
         temporary.unlink()
     except (OSError, ValueError) as error:
         raise _cannot_write(path, error).placed(field=field) from error
+
+
+def check_places(places: Mapping[str, Path | None], *, inputs: Iterable[Path] = ()) -> None:
+    """Return nothing if every result has a file of its own, which is none of the inputs.
+
+    Args:
+        places: where results go, by the option that says so; None is left out.
+        inputs: the files that are read.
+
+    Raises:
+        InputError: two options name one file, or one names an input, which would be lost.
+    """
+    named: dict[Path, str] = {}
+    read = {path.resolve() for path in inputs}
+    for option, path in places.items():
+        if path is None:
+            continue
+        if path.resolve() in read:
+            raise InputError("is one of the files that are read, and is not overwritten: name another.", file=path, field=option)
+        if (other := named.setdefault(path.resolve(), option)) != option:
+            raise InputError(f"names the file that {other} names.", file=path, field=option)
 
 
 def check_new(path: Path, *, field: str) -> None:

@@ -43,6 +43,7 @@ def model_compare(
 
     Runs that would look fine side by side and mean nothing are not compared: exit code 2, every reason is said, and nothing is written.
     """
+    from evalplatform.cli.files import check_places
     from evalplatform.comparisons.model_comparison import compare_models
     from evalplatform.comparisons.refusals import Refused
     from evalplatform.reports.compared_run_file import read_compared_run
@@ -50,6 +51,8 @@ def model_compare(
 
     paths = {"regular": list(regular_runs or ()), "golden": list(golden_runs or ())}
     names = checked_run_ids(run_ids, paths)
+    places = {"--out": out, "--out-html": out_html, "--out-json": out_json}
+    check_places(places, inputs=[file for files in paths.values() for file in files])
     sections: Compared = {
         section: compare_models(
             [read_compared_run(path, name=name) for path, name in zip(files, names, strict=True)],
@@ -61,7 +64,6 @@ def model_compare(
         if files
     }
     is_refused = any(isinstance(found, Refused) for found in sections.values())
-    places = {"--out": out, "--out-html": out_html, "--out-json": out_json}
     if not is_refused:
         _write(sections, {option: place for option, place in places.items() if place is not None})
     if json_result:

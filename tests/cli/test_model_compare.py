@@ -115,3 +115,11 @@ def test_a_report_that_has_no_place_to_go_is_said_before_any_is_written(command:
     ran = command(*COMPARE, "--regular-runs", files["a"], "--run-ids", "x", "--out", "c.md", "--out-html", "folder")
     assert (ran.code, (tmp_path / "c.md").exists()) == (2, False)
     assert "--out-html" in ran.err
+
+
+def test_no_report_takes_the_place_of_another_or_of_a_file_that_is_read(command: Command, files: dict[str, Path]) -> None:
+    before = files["a"].read_bytes()
+    runs = (*COMPARE, "--regular-runs", files["a"], "--run-ids", "x")
+    assert "--out: is one of the files that are read" in command(*runs, "--out", "a.json").err
+    assert "--out-json: names the file that --out names" in command(*runs, "--out", "c.md", "--out-json", "./c.md").err
+    assert files["a"].read_bytes() == before
