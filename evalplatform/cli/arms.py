@@ -144,13 +144,13 @@ def _written(opened: "OpenedProject", done: "CellRun", targets: Mapping[Path, st
 
 def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_json: bool) -> int:
     """Print what was done and return the exit code."""
-    from evalplatform.cli.cell_result import cell_result, ending, warning_lines
+    from evalplatform.cli.cell_result import cell_result, check_warnings, ending, file_warnings
     from evalplatform.cli.console import say
     from evalplatform.cli.results import counts_words, interaction_lines, result_lines
     from evalplatform.stages.facts import report_facts
 
-    for line in warning_lines(done):
-        say(line)
+    for warning in (*file_warnings(done), *check_warnings(done)):
+        say(f"warning: {warning}")
     if as_json:
         import orjson
 
@@ -171,6 +171,8 @@ def _told(request: "RunRequest", done: "CellRun", written: list[Path], *, as_jso
             say(f"wrote {path}")
         say(f"nothing changed since the last run: {plural(0, 'model call')}" if done.unchanged else counts_words(done.counts))
     ended = ending(done, least_scored_rate=request.suite.checks.coverage.least_scored_rate)
-    for line in ended.lines:
-        say(line)
+    for problem in ended.problems:
+        say(f"error: {problem}")
+    if ended.advice is not None:
+        say(ended.advice)
     return ended.code

@@ -23,10 +23,11 @@ JSON_SUFFIX = ".json"
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended: its exit code, and lines that say what kept it from being whole."""
+    """How a run ended: its exit code, what kept it from being whole in a sentence each, and what a rerun would do about it."""
 
     code: int
-    lines: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    advice: str | None = None
 
 
 def results_folder(project_root: Path) -> Path:
@@ -74,23 +75,29 @@ def cell_result(done: CellRun) -> dict[str, Any]:
     }
 
 
-def warning_lines(done: CellRun) -> list[str]:
-    """Return what was found in the files and by the checks, a line each; a shortfall of coverage is an ending, not a warning."""
-    found = [result.finding.sentence for result in other_failed_checks(done.failed_checks)]
-    return [f"warning: {one_line(warning)}" for warning in (*done.warnings, *found)]
+def file_warnings(done: CellRun) -> list[str]:
+    """Return what was found in the question set and the arms' files, a line each; every cell of a suite has the same."""
+    return [one_line(warning) for warning in done.warnings]
+
+
+def check_warnings(done: CellRun) -> list[str]:
+    """Return what the checks found of the cell, a line each; a shortfall of coverage is an ending, not a warning."""
+    return [one_line(result.finding.sentence) for result in other_failed_checks(done.failed_checks)]
 
 
 def ending(done: CellRun, *, least_scored_rate: float) -> Ending:
     """Return how a run ended: 2 where it was truncated, something failed, or too little was scored to answer the question."""
     truncated, failures = done.truncated_message, failure_lines(done)
-    lines = [] if truncated is None else [f"error: the run is truncated. {truncated}"]
-    lines += [f"error: {line}" for line in failures]
+    problems = [*([] if truncated is None else [f"the run is truncated. {truncated}"]), *failures]
+    advice = None
     if failures:
-        lines.append("Once that is mended, a rerun asks only those." if truncated is None else "A rerun asks only what is missing.")
+        advice = "Once that is mended, a rerun asks only those." if truncated is None else "A rerun asks only what is missing."
     facts = report_facts(done.report)
     if truncated is not None or not facts.complete:
-        return Ending(2, tuple(lines))
+        return Ending(2, tuple(problems), advice)
     shortfall = coverage_shortfall(
         coverage_rate=facts.coverage_rate, scored_rate=done.scored_rate, unscored=done.unscored.counts, least_rate=least_scored_rate
     )
-    return Ending(0, tuple(lines)) if shortfall is None else Ending(2, (*lines, f"error: {one_line(shortfall.sentence)}"))
+    if shortfall is not None:
+        return Ending(2, (*problems, one_line(shortfall.sentence)), advice)
+    return Ending(0, tuple(problems), advice)

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import typer
 
-from evalplatform.cli.cell_result import cell_result, ending, warning_lines
+from evalplatform.cli.cell_result import cell_result, check_warnings, ending, file_warnings
 from evalplatform.cli.console import say, shown_progress
 from evalplatform.cli.matrix_files import MatrixFiles, planned_files
 from evalplatform.cli.results import counts_words, table_lines
@@ -100,8 +100,8 @@ class MatrixJob:
 
     def _told(self, ran: MatrixRun, rollup: MatrixRollup, written: Sequence[Path], *, as_json: bool) -> int:
         done = {self.names[cell.id]: outcome for cell, outcome in self._outcomes(ran) if isinstance(outcome, CellRun)}
-        for line in _warnings(done):
-            say(line)
+        for found in _warnings(done):
+            say(f"warning: {found}")
         for warning in rollup.warnings:
             if not isinstance(warning, CellMissing | DeltaRefused):
                 say(f"warning: {one_line(matrix_warning(warning))}")
@@ -127,8 +127,10 @@ class MatrixJob:
                 continue
             ended = ending(outcome, least_scored_rate=self.request.suite.checks.coverage.least_scored_rate)
             code = max(code, ended.code)
-            for line in ended.lines:
-                say(line.replace("error: ", f"error: cell {name}: ", 1))
+            for problem in ended.problems:
+                say(f"error: cell {name}: {problem}")
+            if ended.advice is not None:
+                say(ended.advice)
         for warning in rollup.warnings:
             if isinstance(warning, DeltaRefused):
                 say(f"error: {one_line(matrix_warning(warning))}")
@@ -160,10 +162,6 @@ class MatrixJob:
 
 
 def _warnings(done: Mapping[str, CellRun]) -> list[str]:
-    """Return the warnings as lines: what was found in the questions and the arms' files once, what the checks found by cell."""
-    lines: dict[str, None] = {}
-    for name, outcome in done.items():
-        shared = {f"warning: {one_line(warning)}" for warning in outcome.warnings}
-        for line in warning_lines(outcome):
-            lines[line if line in shared else line.replace("warning: ", f"warning: cell {name}: ", 1)] = None
-    return list(lines)
+    """Return the warnings: what was found in the questions and the arms' files once, then what the checks found, by cell."""
+    of_files = dict.fromkeys(warning for outcome in done.values() for warning in file_warnings(outcome))
+    return [*of_files, *(f"cell {name}: {warning}" for name, outcome in done.items() for warning in check_warnings(outcome))]
