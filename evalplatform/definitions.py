@@ -8,7 +8,7 @@ from assets.suites import suite_definitions
 from evalplatform.kernel.errors import ProjectFileError
 from evalplatform.kernel.text import plural
 from evalplatform.project.load import PROJECT_FILE_NAME, Project
-from evalplatform.stages.comparison_stages import wanted_comparisons
+from evalplatform.stages.comparison_stages import project_comparisons, wanted_comparisons
 from resources import project_resources
 from resources.project import project_of_code_location
 from sensors.new_judges import new_judges_sensor
@@ -35,7 +35,7 @@ def build_definitions(project: Project) -> dg.Definitions:
     )
     shared = dg.Definitions(
         sensors=[
-            partitions_sensor(file, suites=tuple(project.settings.suites)),
+            partitions_sensor(file, suites=tuple(project.settings.suites), comparisons=project_comparisons(project)),
             *(new_judges_sensor(file, suite_id) for suite_id in project.settings.suites),
         ],
         resources=project_resources(file),

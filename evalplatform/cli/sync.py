@@ -80,6 +80,8 @@ def _location_line(location: "CodeLocation") -> str:
     parts = []
     if location.missing_suites:
         parts.append(f"has no assets yet of {', '.join(location.missing_suites)}")
+    if location.missing_comparisons:
+        parts.append(f"has no {', '.join(location.missing_comparisons)} yet")
     if location.extra_suites:
         parts.append(f"still shows {', '.join(location.extra_suites)}")
     return f"code location: needs a reload: it {' and '.join(parts)} {seen}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from evalplatform.project.cells import Cell, JudgeCell, paired_plugin_cells, plugin_free_pair
+from evalplatform.project.load import Project
 from evalplatform.stages import arm_summary, matrix_rollup, model_comparison, plugin_deltas
 from evalplatform.stages.context import StageResult, SuiteContext
 
@@ -120,6 +121,12 @@ COMPARISON_ASSETS = frozenset(stage.asset for stage in COMPARISON_STAGES)
 def wanted_comparisons(cells: Sequence[Cell]) -> tuple[ComparisonStage, ...]:
     """Return the comparison stages that a suite of these cells has something for."""
     return tuple(stage for stage in COMPARISON_STAGES if stage.is_wanted(cells))
+
+
+def project_comparisons(project: Project) -> tuple[str, ...]:
+    """Return the assets that compare cells in any suite of a project, as `SUITE/ASSET`."""
+    suites = project.settings.suites
+    return tuple(f"{suite_id}/{stage.asset}" for suite_id in suites for stage in wanted_comparisons(project.cells_of(suite_id)))
 
 
 def suite_comparisons(context: SuiteContext) -> Iterator[Comparison]:

@@ -166,8 +166,17 @@ def test_sync_says_whether_the_code_location_has_to_be_loaded_again(synced: Sync
         "looked_at": "2026-03-01T12:00:00Z",
         "missing_suites": [],
         "extra_suites": ["old"],
+        "missing_comparisons": [],
         "needs_reload": True,
     }
+
+
+def test_sync_says_that_a_suites_first_comparison_needs_a_reload(synced: Synced, capsys: pytest.CaptureFixture[str]) -> None:
+    record_look(synced, suites=("kettle",))
+    synced.add_cells("brief")
+    seen = "(as seen 2026-03-01 12:00:00 UTC)"
+    wanted = "kettle/matrix_rollup, kettle/model_comparison"
+    assert synced.sync(capsys)[-1] == f"code location: needs a reload: it has no {wanted} yet {seen}"
 
 
 def record_look(synced: Synced, *, suites: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.project.load import load_project
-from evalplatform.stages import arms_report, score_moves, verdicts
+from evalplatform.stages import arms_report, plugin_deltas, score_moves, verdicts
 from evalplatform.stages.pipeline import run_cell
 from evalplatform.stages.reports_bundle import bundled_manifests, reports_bundle
 from evalplatform.wiring import OpenedProject
@@ -82,3 +82,16 @@ def test_a_report_whose_own_moves_were_never_made_has_none(file: Path) -> None:
 def test_a_report_without_a_judge_has_neither_verdicts_nor_moves(file: Path) -> None:
     ran(file)
     assert set(bundled(file, ran(file, judged=False)[arms_report.ASSET])) == REPORT_FILES
+
+
+def test_the_delta_of_a_plugin_cell_is_in_the_bundle_of_its_report_alone(tmp_path: Path) -> None:
+    reader = "  reader: {model: extractive, endpoint: here, sampling: {max_tokens: 120}}"
+    short = reader.replace("reader:", "short:").replace("sampling", "plugins: [truncate:40], sampling")
+    file = starter(tmp_path, (reader, f"{reader}\n{short}"), ("cells: [reader]", "cells: [reader, short]"))
+    with OpenedProject(load_project(file, environ={})) as opened:
+        context = opened.suite_context("kettle")
+        (judge,) = context.project.judges_of("kettle")
+        reports = {cell.id: run_cell(context, cell, judge).report for cell in context.project.cells_of("kettle")}
+        plugin_deltas.materialize_plugin_deltas(context, context.project.cell("short"), judge)
+    assert {"delta.json", "plugin_deltas/report.html", "plugin_deltas/report.md"} <= set(bundled(file, reports["short"]))
+    assert "delta.json" not in bundled(file, reports["reader"])

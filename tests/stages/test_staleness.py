@@ -15,7 +15,21 @@ from ruamel.yaml import YAML
 from evalplatform.cli.starter import write_starter
 from evalplatform.kernel.digests import text_digest
 from evalplatform.project.load import PROJECT_FILE_NAME, load_project
-from evalplatform.stages import arm_answers, arm_summary, arms_report, corpus, judged_scores, question_set, score_moves, verdicts
+from evalplatform.stages import (
+    arm_answers,
+    arm_summary,
+    arms_report,
+    corpus,
+    judged_scores,
+    matrix_rollup,
+    model_comparison,
+    plugin_deltas,
+    question_set,
+    score_moves,
+    verdicts,
+)
+from evalplatform.stages.comparison_stages import COMPARISON_STAGES, suite_comparisons
+from evalplatform.stages.comparison_stages import READS as COMPARISONS_READ
 from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.pipeline import run_cell
 from evalplatform.stages.score_stages import SCORE_STAGES
@@ -30,7 +44,11 @@ READS = {
     corpus.ASSET: (),
     arm_answers.ASSET: (question_set.ASSET, corpus.ASSET),
     **{stage.asset: tuple(read.ASSET for read in stage.reads) for stage in SCORE_STAGES},
+    **{stage.asset: tuple(read.ASSET for read in COMPARISONS_READ) for stage in COMPARISON_STAGES},
 }
+CELLS = ("reader", "brief", "short")
+PLUGIN_CELL = "short"
+OVER_MANY_CELLS = {matrix_rollup.ASSET, model_comparison.ASSET}
 Place = tuple[str, str | None, str | None]
 """Asset, cell id, judge id."""
 
@@ -74,7 +92,7 @@ EDITS: dict[str, Callable[[Edited], None]] = {
     "the answer prompt": lambda edited: edited.patch.setattr(arm_answers, "ANSWER_PROMPT_DIGEST", text_digest("another prompt")),
     "`draws`": lambda edited: edited.project(suites__kettle__draws=2),
     "`top_k` or `rerank_threshold`": lambda edited: edited.project(suites__kettle__top_k=2),
-    "the seed of a cell": lambda edited: edited.project(cells__reader__sampling__seed=5),
+    "the seed of a cell": lambda edited: edited.project(cells__brief__sampling__seed=5),
     "the seed of a judge": lambda edited: edited.project(judges__strict__sampling={"seed": 5}),
     "`baseline_arm`": lambda edited: edited.project(suites__kettle__baseline_arm="docs"),
     "`correction`": lambda edited: edited.project(suites__kettle__correction="bh"),
@@ -88,14 +106,18 @@ EDITS: dict[str, Callable[[Edited], None]] = {
     "code version of `arm_summary`": lambda edited: edited.code(arm_summary),
     "code version of `score_moves`": lambda edited: edited.code(score_moves),
     "code version of `arms_report`": lambda edited: edited.code(arms_report),
-    "a cell's model or sampling": lambda edited: edited.project(cells__reader__sampling__max_tokens=77),
+    "code version of `plugin_deltas`": lambda edited: edited.code(plugin_deltas),
+    "code version of `matrix_rollup`": lambda edited: edited.code(matrix_rollup),
+    "code version of `model_comparison`": lambda edited: edited.code(model_comparison),
+    "a cell's model or sampling": lambda edited: edited.project(cells__brief__sampling__max_tokens=77),
+    "a cell's plugins": lambda edited: edited.project(cells__short__plugins=["truncate:30"]),
     "a judge's model or sampling": lambda edited: edited.project(judges__strict__model="judge-small"),
     "a rubric": lambda edited: edited.text("rubric.md", "fair", "strict"),
     "a cell is added": lambda edited: edited.project(
         cells__new={"model": "extractive", "endpoint": "here", "sampling": {"max_tokens": 20}},
-        suites__kettle__cells=["reader", "brief", "new"],
+        suites__kettle__cells=[*CELLS, "new"],
     ),
-    "a cell is removed": lambda edited: edited.project(suites__kettle__cells=["brief"]),
+    "a cell with plugins is removed": lambda edited: edited.project(suites__kettle__cells=["reader", "brief"]),
     "a judge is added": lambda edited: edited.project(
         judges__new={"kind": "overlap", "model": "overlap", "endpoint": "here"}, suites__kettle__judges=["new", "facts", "strict"]
     ),
@@ -135,7 +157,7 @@ def stub() -> Iterator[ModelStub]:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, stub: ModelStub) -> Path:
-    """A project of two cells and two judges, with everything made."""
+    """A project of two cells, one of them with plugins too, and two judges, with everything made."""
     folder = tmp_path_factory.mktemp("made") / "project"
     write_starter(folder)
     (folder / "rubric.md").write_text("Be fair.\n")
@@ -143,8 +165,9 @@ def made(tmp_path_factory: pytest.TempPathFactory, stub: ModelStub) -> Path:
         Edited(folder, patch).project(
             endpoints__stub={"provider": "openai-compatible", "base_url": stub.url},
             cells__brief={"model": "extractive", "endpoint": "here", "sampling": {"max_tokens": 30}},
+            cells__short={"model": "extractive", "endpoint": "here", "plugins": ["truncate:40"], "sampling": {"max_tokens": 120}},
             judges__strict={"kind": "rubric", "model": "judge-large", "endpoint": "stub", "rubric": "rubric.md"},
-            suites__kettle__cells=["reader", "brief"],
+            suites__kettle__cells=list(CELLS),
             suites__kettle__judges=["facts", "strict"],
             suites__kettle__pass_points=50,
         )
@@ -166,7 +189,7 @@ def test_an_edit_makes_stale_exactly_what_is_documented_and_that_is_what_is_made
     EDITS[edit](edited)
     states = _states(edited.folder)
     assert _in_state(states, "stale") == _expected(TABLE[edit].stale, TABLE[edit].partitions)
-    assert _in_state(states, "missing") == _expected(TABLE[edit].missing, TABLE[edit].partitions)
+    assert _in_state(states, "missing") == _missing(TABLE[edit])
     assert _in_state(states, "incomplete") == set()
 
     made_again = _run(edited.folder)
@@ -177,7 +200,7 @@ def test_an_edit_makes_stale_exactly_what_is_documented_and_that_is_what_is_made
 def test_nothing_is_stale_where_nothing_was_edited(edited: Edited) -> None:
     states = _states(edited.folder)
     assert all(state.is_fresh for state in states)
-    assert len(states) == 2 + 2 + 2 * 2 * len(SCORE_STAGES)
+    assert len(states) == 2 + len(CELLS) + len(CELLS) * 2 * len(SCORE_STAGES) + 2 * len(COMPARISON_STAGES)
     assert _run(edited.folder) == set()
 
 
@@ -220,13 +243,14 @@ def test_what_failed_calls_left_is_incomplete_and_so_is_what_was_made_from_it(ed
         )
         _run(edited.folder)
         states = _states(edited.folder)
-        of_reader = {place for place in _places(states) if place[1] == "reader"}
+        of_reader = {place for place in _places(states) if place[1] == "reader" or place[0] in OVER_MANY_CELLS}
         assert _in_state(states, "incomplete") == of_reader
         assert {state.state for state in states} == {"fresh", "incomplete"}
         because = {state.asset: state.because for state in states if state.state == "incomplete"}
         assert because["arm_answers"] == ()
         assert because["judged_scores"] == ("arm_answers",)
         assert because["arm_summary"] == ("arm_answers", "judged_scores")
+        assert because["matrix_rollup"] == ("arm_summary:reader",)
         while any(state.state == "incomplete" for state in _states(edited.folder)):
             assert _run(edited.folder)  # the breaker stops each run at some more requests that failed once
         assert all(state.is_fresh for state in _states(edited.folder))
@@ -244,23 +268,26 @@ def _states(folder: Path) -> list[PartitionState]:
 
 
 def _run(folder: Path) -> set[Place]:
-    """Run every cell under every judge, and return what was made anew."""
+    """Run every cell under every judge and compare the cells, and return what was made anew."""
     with OpenedProject(load_project(folder / PROJECT_FILE_NAME)) as opened:
         context = opened.suite_context(SUITE)
-        return {
-            _place(context, stage)
+        stages = [
+            stage
             for cell in context.project.cells_of(SUITE)
             for judge in context.project.judges_of(SUITE)
             for stage in run_cell(context, cell, judge).stages
-            if not stage.unchanged
-        }
+        ]
+        stages += [one.stage.materialize(context, one.cell, one.judge) for one in suite_comparisons(context)]
+        return {_place(context, stage) for stage in stages if not stage.unchanged}
 
 
 def _place(context: SuiteContext, stage: StageResult) -> Place:
     cells = {cell.key: cell.id for cell in context.project.cells_of(SUITE)}
     judges = {judge.key: judge.id for judge in context.project.judges_of(SUITE)}
-    cell_key, judge_key, *_ = (*stage.manifest.artifact.partition.split("/"), "")
-    return stage.manifest.artifact.asset, cells.get(cell_key), judges.get(judge_key)
+    artifact = stage.manifest.artifact
+    keys = artifact.partition.split("/")
+    cell_key, judge_key, *_ = ("", *keys) if artifact.asset in OVER_MANY_CELLS else (*keys, "")
+    return artifact.asset, cells.get(cell_key), judges.get(judge_key)
 
 
 def _places(states: list[PartitionState]) -> set[Place]:
@@ -276,12 +303,20 @@ def _expected(assets: str, partitions: str) -> set[Place]:
     named: set[str] = set()
     for part in re.findall(r"`(\w+)`( and what follows)?", assets):
         named |= _following(part[0]) if part[1] else {part[0]}
-    cells = {"of the cell": ("reader",), "of the new cell": ("new",)}.get(partitions, ("reader", "brief"))
+    cells = {"of the cell": ("brief",), "of the plugin cell": (PLUGIN_CELL,), "of the new cell": ("new",)}.get(partitions, CELLS)
     judges = {"of the judge": ("strict",), "of the new judge": ("new",)}.get(partitions, ("facts", "strict"))
     places: set[Place] = {(name, None, None) for name in named & {question_set.ASSET, corpus.ASSET}}
     places |= {(name, cell, None) for name in named & {arm_answers.ASSET} for cell in cells}
-    scored = named - {question_set.ASSET, corpus.ASSET, arm_answers.ASSET}
+    places |= {(name, None, judge) for name in named & OVER_MANY_CELLS for judge in judges}
+    places |= {(name, cell, judge) for name in named & {plugin_deltas.ASSET} for cell in {*cells} & {PLUGIN_CELL} for judge in judges}
+    scored = named & {stage.asset for stage in SCORE_STAGES}
     return places | {(name, cell, judge) for name in scored for cell in cells for judge in judges}
+
+
+def _missing(row: Row) -> set[Place]:
+    """Return what a row calls missing: of a cell alone, what is over many cells is there already."""
+    places = _expected(row.missing, row.partitions)
+    return {place for place in places if place[0] not in OVER_MANY_CELLS} if row.partitions.endswith("cell") else places
 
 
 def _following(asset: str) -> set[str]:

@@ -12,6 +12,7 @@ from evalplatform.kernel.values import Value
 from evalplatform.project.key_register import KeyRegister
 from evalplatform.project.load import Project
 from evalplatform.project.partition_keys import KeyChanges, KeyGroup, every_owner
+from evalplatform.stages.comparison_stages import project_comparisons
 from evalplatform.wiring import OpenedProject
 
 if TYPE_CHECKING:
@@ -43,17 +44,19 @@ class SyncedSuite(Value):
 class CodeLocation(Value):
     """What the code location was seen to have loaded, from what its partitions sensor last wrote down.
 
-    `looked_at` is None where no sensor of the project has looked yet; then nothing is known, and both lists are empty.
+    `looked_at` is None where no sensor of the project has looked yet; then nothing is known, and all lists are empty. `missing_comparisons`
+    are assets as `SUITE/ASSET`, of suites that it has.
     """
 
     looked_at: AwareDatetime | None = None
     missing_suites: tuple[str, ...] = ()
     extra_suites: tuple[str, ...] = ()
+    missing_comparisons: tuple[str, ...] = ()
 
     @property
     def needs_reload(self) -> bool | None:
         """Whether it has to be loaded again; None where it is not known."""
-        return None if self.looked_at is None else bool(self.missing_suites or self.extra_suites)
+        return None if self.looked_at is None else bool(self.missing_suites or self.extra_suites or self.missing_comparisons)
 
 
 class SyncReport(Value):
@@ -99,14 +102,16 @@ def seen_code_location(instance: "dg.DagsterInstance", project: Project) -> Code
         cursor = LookCursor.read(getattr(data, "cursor", None))
         ticked_at = getattr(data, "last_tick_timestamp", None)
         if state.instigator_name == SENSOR_NAME and cursor.project == project.settings.project and ticked_at is not None:
-            looks.append((ticked_at, cursor.suites))
+            looks.append((ticked_at, cursor.suites, cursor.comparisons))
     if not looks:
         return CodeLocation()
-    ticked_at, loaded = max(looks)
+    ticked_at, loaded, comparisons = max(looks)
+    wanted = (name for name in project_comparisons(project) if name.partition("/")[0] in loaded)
     return CodeLocation(
         looked_at=datetime.fromtimestamp(ticked_at, tz=UTC),
         missing_suites=tuple(suite for suite in project.settings.suites if suite not in loaded),
         extra_suites=tuple(suite for suite in loaded if suite not in project.settings.suites),
+        missing_comparisons=tuple(name for name in wanted if name not in comparisons),
     )
 
 
