@@ -58,14 +58,15 @@ def check_places(places: Mapping[str, Path | None], *, inputs: Iterable[Path] = 
     Raises:
         InputError: two options name one file, or one names an input, which would be lost.
     """
-    named: dict[Path, str] = {}
-    read = {path.resolve() for path in inputs}
+    named: dict[str, str] = {}
+    read = {os.path.normpath(path.absolute()) for path in inputs}  # not what a link leads to: a rename replaces the link
     for option, path in places.items():
         if path is None:
             continue
-        if path.resolve() in read:
+        place = os.path.normpath(path.absolute())
+        if place in read:
             raise InputError("is one of the files that are read, and is not overwritten: name another.", file=path, field=option)
-        if (other := named.setdefault(path.resolve(), option)) != option:
+        if (other := named.setdefault(place, option)) != option:
             raise InputError(f"names the file that {other} names.", file=path, field=option)
 
 

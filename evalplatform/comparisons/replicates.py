@@ -83,7 +83,8 @@ def replicate_label(names: Sequence[str]) -> str:
 
 def _pooled(group: Sequence[ComparedRun], label: str, treatment_arm: str | None) -> ComparedRun:
     first = group[0]
-    arms = (first.identity.baseline_arm, *(() if treatment_arm is None else (treatment_arm,)))
+    scored = [arm for arm in (treatment_arm,) if arm is not None and any(arm in run.scored_treatment_arms for run in group)]
+    arms = (first.identity.baseline_arm, *scored)
     in_all = set(group[0].arms[arms[0]].points).intersection(*(run.arms[arm].points for run in group for arm in arms))
     kept = tuple(question for question in first.identity.question_ids if question in in_all)
     return replace(

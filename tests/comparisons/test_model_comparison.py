@@ -209,6 +209,14 @@ def test_a_pooled_cost_that_one_replicate_does_not_know_is_marked_as_partial() -
     assert (cost.total_cost_usd, cost.is_partial, cost.mean_latency_seconds) == (0.02, True, None)
 
 
+def test_replicates_without_the_scored_arm_are_pooled_over_their_baseline() -> None:
+    bare = [model_run(name, {"baseline": TWO_ARMS["baseline"]}, model="bare") for name in ("bare1", "bare2")]
+    found = compared(model_run("a"), *bare, pool_replicates=True)
+    pooled = row(found, "bare[n=2]")
+    assert (pooled.treatment_arm, pooled.baseline_mean_points, pooled.delta.delta_points) == (None, 53.5, None)
+    assert row(found, "a").delta.delta_points == 13.5
+
+
 def test_runs_that_differ_are_not_pooled() -> None:
     found = compared(model_run("a"), model_run("b"), pool_replicates=True)
     assert [row.run for row in found.runs] == ["a", "b"]
