@@ -217,6 +217,29 @@ def test_a_cell_that_a_check_stops_is_reported_and_is_in_no_number(command: Comm
     assert not (matrix / OUT / "cells" / "own-judge.json").exists()
 
 
+def test_a_pair_that_differs_in_sampling_too_is_refused_with_its_reason_and_the_rest_is_written(command: Command, matrix: Path) -> None:
+    all_cells = f"cells: [{', '.join(CELLS)}]"
+    hot = '["caveman:full"], sampling: {temperature: 0.7}}'
+    few = (
+        '  small-full: {model: small, endpoint: stub, plugins: ["caveman:full"]}',
+        f"  small-full: {{model: small, endpoint: stub, plugins: {hot}",
+    )
+    edited(matrix / "evalplatform.yaml", (all_cells, "cells: [small-plain, small-full, small-cut]"), few)
+    ran = command(*RUN)
+    assert ran.code == 2
+    assert "error: The delta of small-full from small-plain is refused. The runs differ in answer sampling (run_config)" in ran.err
+    rollup = read_matrix_rollup(matrix / OUT / "matrix-rollup.json")
+    assert [delta.plugin_cell for delta in rollup.plugin_deltas] == ["small-cut"]
+    assert [refused.plugin_cell for refused in rollup.refused_deltas] == ["small-full"]
+
+
+def test_a_plugin_cell_without_a_pair_is_warned_of(command: Command, matrix: Path) -> None:
+    with_cells(matrix, cell("cut", plugins="truncate:80"))
+    ran = command(*RUN, "--matrix-cells", "matrix.json")
+    assert ran.code == 0
+    assert "warning: The cell cut (truncate:80) has no plugin-free cell" in ran.err
+
+
 def test_the_spend_cap_holds_for_the_whole_matrix(command: Command, matrix: Path) -> None:
     with_cells(matrix, cell("plain"), cell("ultra", plugins="caveman:ultra"))
     ran = command(*RUN, "--matrix-cells", "matrix.json", "--max-cost-usd", "0.006", "--json")
