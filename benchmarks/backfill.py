@@ -17,6 +17,7 @@ from benchmarks.processes import EVALPLATFORM, Measured, measured
 from benchmarks.workload import SUITE, Workload
 from evalplatform.project.load import load_project
 from evalplatform.stages.arm_answers import materialize_arm_answers
+from evalplatform.stages.comparison_stages import suite_comparisons
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.corpus import materialize_corpus
 from evalplatform.stages.question_set import materialize_question_set
@@ -121,6 +122,8 @@ def judge_plainly(folder: Path) -> None:
         for cell in context.project.cells_of(SUITE):
             for stage in stages_of(context.suite, judge):
                 stage.materialize(context, cell, judge)
+        for comparison in suite_comparisons(context):
+            comparison.stage.materialize(context, comparison.cell, comparison.judge)
 
 
 def judge_through_daemon(folder: Path) -> None:

@@ -147,7 +147,8 @@ def plugin_free_pair(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
 
 def paired_plugin_cells(cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells with plugins whose plugin-free pair is among the cells too; what the others' plugins do, nothing says."""
-    return [cell for cell in cells if plugin_free_pair(cell, cells) is not None]
+    plain = [cell for cell in cells if not cell.plugins]
+    return [cell for cell in cells if plugin_free_pair(cell, plain) is not None]
 
 
 def resolved_judge(judge_id: str, declared: JudgeDeclaration, endpoint: EndpointSettings, *, rubric_text: str | None) -> JudgeCell:

@@ -15,13 +15,18 @@ from evalplatform.stages.suite_comparison import Compared, SuiteComparison
 ASSET = "model_comparison"
 CODE_VERSION = "1"
 FILE_STEM = "model-comparison"
+MOST_CELLS = 40
+"""Cells are compared pair by pair: 40 are 780 pairs an arm; 200 took 35 s and 7 MB an arm, and nobody reads that."""
 MAIN_SECTIONS = ("overall-summary", "significance")
 
 
 def compared_cells(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells that are compared: those without plugins, where there are several. What plugins do is `plugin_deltas`' matter."""
+    """Return the cells that are compared: those without plugins, where there are several but not more than `MOST_CELLS`.
+
+    What plugins do is `plugin_deltas`' matter. Of more cells, a person chooses whose files `report model-compare` reads.
+    """
     plain = [cell for cell in cells if not cell.plugins]
-    return plain if len(plain) > 1 else []
+    return plain if 1 < len(plain) <= MOST_CELLS else []
 
 
 def materialize_model_comparison(context: SuiteContext, judge: JudgeCell) -> StageResult:

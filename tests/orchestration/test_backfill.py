@@ -13,7 +13,7 @@ import pytest
 
 from evalplatform.cli.main import exit_code
 from evalplatform.stages import judged_scores
-from evalplatform.stages.comparison_stages import COMPARISON_ASSETS
+from evalplatform.stages.comparison_stages import COMPARISON_ASSETS, wanted_comparisons
 from evalplatform.stages.score_stages import suite_stages
 from tests.support.model_stub import ModelStub, running_stub
 from tests.support.starter_project import StarterProject
@@ -131,18 +131,18 @@ def test_when_a_judge_fails_midway_what_it_finished_stays_and_the_rest_alone_is_
     judging.fail_after, judging.fail_status = ROWS + 2, 401
     assert _backfill(answered, "--judge", "strict") == 2
     told = capsys.readouterr()
-    scored = len(suite_stages(answered.project.suite("kettle")))
+    scored, compared = len(suite_stages(answered.project.suite("kettle"))), len(wanted_comparisons(answered.project.cells_of("kettle")))
     stopped, incomplete = answered.project.cell("three").key, answered.project.cell("two").key
     assert told.err.count("|") == told.err.count(f"error: kettle {stopped}|") + told.err.count(f"judged_scores {incomplete}|") == 2
     assert re.search(rf"error: kettle {incomplete}/\S+: 50.0% of .* Without points: judge_failed 2\.", told.err)
     assert f"error: calls failed in judged_scores {incomplete}|" in told.err
-    assert f"made {2 * scored} of {3 * scored} partitions, 1 failed" in told.out
+    assert f"made {2 * scored + compared} of {3 * scored + compared} partitions, 1 failed" in told.out
     assert sum(_paid_bodies(judging).values()) == ROWS + 2
 
     judging.fail_after = None
     assert _backfill(answered, "--judge", "strict") == 0
     again = capsys.readouterr().out
-    assert f"made {2 * scored} of {2 * scored} partitions" in again
+    assert f"made {2 * scored + compared} of {2 * scored + compared} partitions" in again
     assert "answer calls made: 0," in again
     assert f"judge calls made: {2 * ROWS - 2}, " in again
     assert "2 replayed from the ledger" in again
