@@ -176,7 +176,7 @@ def test_only_the_arms_that_read_an_edited_skill_are_asked_again(tmp_path: Path)
         rows = arm_answers.stored_answers(suite, suite.upstream(arm_answers.ASSET, starter.cell_key))
     asked_again = {row.request_digest for row in rows if "skill" in row.arm}
     assert value_of(answers, "calls_paid") == len(asked_again)
-    assert value_of(answers, "calls_replayed") == len({row.request_digest for row in rows} - asked_again)
+    assert value_of(answers, "calls_replayed") == sum(row.request_digest not in asked_again for row in rows)
 
 
 def test_another_statistic_makes_a_new_summary_and_asks_nothing(tmp_path: Path) -> None:
