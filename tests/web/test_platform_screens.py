@@ -25,6 +25,7 @@ UI_MILLISECONDS = 60_000
 GROUP = "/locations/evalplatform.definitions/asset-groups/kettle"
 BACKFILLS = "{partitionBackfillsOrError(limit: 1) {... on PartitionBackfills {results {id status}}}}"
 BY_CELL = ("arm_answers", "judged_scores", "arm_summary", "arms_report")
+BY_JUDGE = ("matrix_rollup", "model_comparison")
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +85,10 @@ def page(browser: Browser, server: DevServer, backfill: str) -> Iterator[Page]:
 def test_a_finished_backfill_shows_every_asset_and_partition(page: Page, backfill: str, starter: StarterProject, screens: Path) -> None:
     page.goto(f"/runs/b/{backfill}")
     page.get_by_text("Succeeded").first.wait_for()
-    for asset in ("question_set", "corpus", *BY_CELL):
+    for asset in ("question_set", "corpus", *BY_CELL, *BY_JUDGE):
         page.get_by_role("link", name=re.compile(rf"\b{asset}$")).wait_for()
     text = page.locator("body").inner_text()
-    assert len(re.findall("100% completed", text)) >= 2 + len(BY_CELL)
+    assert len(re.findall("100% completed", text)) >= 2 + len(BY_CELL) + len(BY_JUDGE)
     for cell in starter.project.cells_of("kettle"):
         assert cell.key in text
     _picture(page, screens / "dagster-backfill.png")
@@ -95,7 +96,7 @@ def test_a_finished_backfill_shows_every_asset_and_partition(page: Page, backfil
 
 def test_the_graph_shows_the_suite_filled_with_its_checks(page: Page, screens: Path) -> None:
     page.goto(GROUP)
-    for asset in ("question_set", "corpus", *BY_CELL):
+    for asset in ("question_set", "corpus", *BY_CELL, *BY_JUDGE):
         page.get_by_text(asset, exact=True).first.wait_for()
     page.get_by_text("100% filled").nth(len(BY_CELL) - 1).wait_for()
     for passed in ("4 / 4 Passed", "4 / 5 Passed"):
@@ -103,7 +104,7 @@ def test_the_graph_shows_the_suite_filled_with_its_checks(page: Page, screens: P
     shown = re.findall(r"^(\w+)\nLatest event\n.+\nAsset checks\n(.+)$", page.locator("body").inner_text(), re.MULTILINE)
     checks = {asset: found for asset, found in shown if "Passed" in found}
     # The starter's judge makes no call, so that the fifth check of its scores, of their prices, is not made.
-    assert checks == {"arm_answers": "4 / 4 Passed", "judged_scores": "4 / 5 Passed"}
+    assert checks == {"arm_answers": "4 / 4 Passed", "judged_scores": "4 / 5 Passed", **dict.fromkeys(BY_JUDGE, "1 / 1 Passed")}
     _picture(page, screens / "dagster-assets.png")
 
 
