@@ -11,12 +11,18 @@ from pydantic import JsonValue
 
 from evalplatform.kernel.values import Value
 
+PROVIDER_ADDRESS = "the provider's own address"
+"""The base URL of a run that says it has none of its own: a known address, unlike None, which is not stated."""
+
 
 class RunIdentity(Value):
-    """Every factor of a run that can move its numbers. What the run does not say is None.
+    """What a run says of itself as a whole: the stamps that factors of the comparability key are made of, and what is only told of it.
+
+    What the run does not say is None. What it says of single questions and arms (texts, references, materials) is in `ComparedRun`.
 
     Attributes:
         library_name: the product.
+        base_url: the endpoint's address; `PROVIDER_ADDRESS` where the run says that it has none of its own.
         plugin_set: the label, such as `caveman:full+truncate:60`; `none` where there is no plugin.
         plugin_set_id: names the behaviour, however the set is spelt.
         arms: the arms in the run's order.
@@ -24,10 +30,13 @@ class RunIdentity(Value):
         question_ids: in the order of the run.
         question_texts_digest: one digest of the questions' texts in that order.
         evaluation_ids: the judged questions in the order of the run; None where nobody judged.
-        run_config: sampling of the answers and limits of the tool loop, without the seed.
+        run_config: sampling of the answers and limits of the tool loop, without the seed; what is not set is absent, 0 and 0.0 are one.
+        answering_digest: one digest of all that decides an answer but the plugins and the seed: model, endpoint, harness, sampling.
         retrieval: first-stage size, rerank threshold and reranker.
         draws: how many draws each question's points are the mean of, at most.
+        judge_digest: one digest of all that decides what points mean: judge kind, model, endpoint, sampling without the seed, prompt.
         judge_context: the stamp of what judges were shown beside the answer.
+        cluster_field: the field of the questions that says which of them depend on each other.
     """
 
     library_name: str | None = None
@@ -47,6 +56,7 @@ class RunIdentity(Value):
     evaluation_ids: tuple[str, ...] | None = None
     run_config: dict[str, JsonValue] | None = None
     seed: int | None = None
+    answering_digest: str | None = None
     retrieval: dict[str, JsonValue] | None = None
     answer_prompt_digest: str | None = None
     draws: int = 1
@@ -54,8 +64,10 @@ class RunIdentity(Value):
     judge_provider: str | None = None
     judge_temperature: float | None = None
     judge_prompt_digest: str | None = None
+    judge_digest: str | None = None
     judge_context: str | None = None
     grounded_from_topics: bool | None = None
+    cluster_field: str | None = None
 
     @property
     def is_judged(self) -> bool:
@@ -91,7 +103,9 @@ class ComparedArm:
         unscored_reasons: why questions are absent, counted.
         answers: questions that the arm has a row for; `failed` of them failed.
         with_system_prompt: answers that did not fail and were sent a system prompt.
-        profile_prompt_digests: the digests of the profiles that its answers carry, those inside combined arms too.
+        profile_prompts: the digests of the profiles that one answer carries, sorted; one tuple for each distinct set. More than one says
+            that a profile was edited between answers. Answers without digests are left out.
+        material_digests: by question, the digest of what a judge is shown beside the arm's answer.
         raw_answer_chars: by question, how long the model's answer was; `final_answer_chars` what the user would see.
         cost: as the run states it.
     """
@@ -101,21 +115,39 @@ class ComparedArm:
     answers: int = 0
     failed: int = 0
     with_system_prompt: int = 0
-    profile_prompt_digests: frozenset[str] = frozenset()
+    profile_prompts: frozenset[tuple[str, ...]] = frozenset()
+    material_digests: Mapping[str, str] = field(default_factory=dict)
     raw_answer_chars: Mapping[str, float] = field(default_factory=dict)
     final_answer_chars: Mapping[str, float] = field(default_factory=dict)
     cost: CostFigures = CostFigures()
 
+    @property
+    def profile_prompt_digests(self) -> frozenset[str]:
+        """The digests of the profiles that its answers carry, those inside combined arms too."""
+        return frozenset(digest for prompts in self.profile_prompts for digest in prompts)
+
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A run. `name` is what a report calls it, `source` where it was read. `difficulty` holds the questions that state one."""
+    """A run.
+
+    Attributes:
+        name: what a report calls it.
+        source: where it was read.
+        difficulty: of the questions that state one.
+        question_texts: the text of each question, by id.
+        references: what a judge grades against, of the questions that have it.
+        clusters: which questions depend on each other: the label of each; None where the run says nothing of it.
+    """
 
     name: str
     source: str
     identity: RunIdentity
     arms: Mapping[str, ComparedArm]
     difficulty: Mapping[str, str | int | float] = field(default_factory=dict)
+    question_texts: Mapping[str, str] = field(default_factory=dict)
+    references: Mapping[str, str] = field(default_factory=dict)
+    clusters: Mapping[str, str] | None = None
     has_judge_metrics: bool = False
     truncated_reason: str | None = None
 

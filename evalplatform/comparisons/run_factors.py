@@ -24,8 +24,13 @@ def question_texts_digest(texts: Iterable[str]) -> str:
 
 
 def config_without_seed(run_config: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:
-    """Return the sampling and limits of a run without its seed, which asks for other samples of the same thing; None where none is said."""
-    return {name: value for name, value in run_config.items() if name != "seed"} or None
+    """Return the sampling and limits of a run without its seed, which asks for other samples of the same thing; None where none is said.
+
+    Two ways to write one setting become one: what is null is not set and is left out, and a whole number is an int.
+    """
+    if not run_config:
+        return None
+    return {name: _one_spelling(value) for name, value in run_config.items() if name != "seed" and value is not None}
 
 
 def retrieval_settings(*, top_k: int | None, rerank_threshold: float | None, reranker: str | None) -> dict[str, JsonValue] | None:
@@ -34,8 +39,20 @@ def retrieval_settings(*, top_k: int | None, rerank_threshold: float | None, rer
     return settings if any(value is not None for value in settings.values()) else None
 
 
-def profile_digests(metadata: Mapping[str, JsonValue]) -> Iterator[str]:
-    """Yield the profile digests of an answer: at the top of its metadata, and one level down in a combined arm's treatments."""
+def profile_prompts(metadata: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    """Return the profile digests that one answer carries, sorted: at the top of its metadata, and in a combined arm's treatments."""
+    return tuple(sorted(_profile_digests(metadata)))
+
+
+def _one_spelling(value: JsonValue) -> JsonValue:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {name: _one_spelling(inner) for name, inner in value.items()}
+    return value
+
+
+def _profile_digests(metadata: Mapping[str, JsonValue]) -> Iterator[str]:
     treatments = metadata.get("treatments")
     for one in (metadata, *(treatments if isinstance(treatments, list) else ())):
         if isinstance(one, dict) and isinstance(digest := one.get("profile_prompt_sha256"), str):

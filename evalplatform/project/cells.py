@@ -59,6 +59,11 @@ class Cell(Value):
         return json_digest(self.behaviour)
 
     @property
+    def answering_digest(self) -> str:
+        """The digest of its behaviour without its plugins: a cell and its plugin-free pair share it, whatever their seeds."""
+        return json_digest({**self.behaviour, "plugins": []})
+
+    @property
     def labels(self) -> dict[str, str]:
         """What a reader needs to know a cell by, beside its id; it decides nothing."""
         of_plugins = {"plugin_set": self.plugin_set} if self.plugins else {}

@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from evalplatform.answering.records import ArmAnswer, CallTiming
-from evalplatform.comparisons.arm_summary import summarise_arms
+from evalplatform.comparisons.arm_summary import QuestionClusters, summarise_arms
 from evalplatform.comparisons.records import JudgedScore
 from evalplatform.judging.grounding import reference_of
 from evalplatform.judging.records import JudgeTask
@@ -28,6 +28,8 @@ STORED_MATERIAL = "treatment_material.v1"
 MIXED_MATERIAL = "treatment_material.v1+snippet_fallback"
 
 Row = TypeVar("Row", ArmAnswer, CallTiming, JudgedScore)
+_OWN_SAMPLING_KEYS = {"max_tokens", "temperature", "seed"}
+"""The settings of a sampling that the format has keys for."""
 Place = tuple[str, str]
 """A question id and an arm."""
 
@@ -42,6 +44,7 @@ def arms_v1_payload(
     materials: Mapping[str, str],
     draw: int = 0,
     correction: Correction = "holm",
+    clusters: QuestionClusters | None = None,
 ) -> dict[str, JsonValue | Records]:
     """Return the arms.v1 object of one draw; its long lists are made item by item, as they are read.
 
@@ -57,6 +60,7 @@ def arms_v1_payload(
         materials: the texts that judges may see, by digest.
         draw: the draw to write, from 0.
         correction: `holm` or `bh`, for the adjusted p-values.
+        clusters: questions that depend on each other; the summary is then clustered, and each question states its cluster.
 
     Raises:
         InputError: scores without a judge in `facts`, an answer or score that is not of this run, or a material without its text.
@@ -74,12 +78,13 @@ def arms_v1_payload(
         timings=[row for row in timings if row.draw == draw],
         correction=correction,
         specs=facts.arm_specs,
+        clusters=clusters,
         required_documents=questions.required_documents,
     )
     clock = _rows_of_draw(timings, draw)
     payload: dict[str, JsonValue | Records] = dict(_header(facts, questions, draw))
     asked = questions.questions
-    payload["answers"] = Records(len(asked), lambda position: _answer_record(asked[position], facts, of_draw, clock))
+    payload["answers"] = Records(len(asked), lambda position: _answer_record(asked[position], facts, of_draw, clock, clusters))
     payload["cost_summary"] = cost_summary_block(summary)
     payload |= {"agentic_usage_summary": {}, "skill_selection_summary": {}}
     if cited := _cited_materials(of_draw.values(), materials):
@@ -88,20 +93,24 @@ def arms_v1_payload(
         payload["evaluations"] = Records(len(asked), lambda position: _evaluation(asked[position], facts, of_draw, judged))
         payload["summary"] = summary_block(summary)
         payload.update(_judge_stamps(facts.judge, of_draw, judged))
-    payload.update(_platform_facts(facts, draw))
+    payload.update(_platform_facts(facts, draw, clusters))
     if summary.retrieval:
         payload["retrieval_summary"] = retrieval_summary_block(summary)
     return payload
 
 
 def run_config_block(sampling: Sampling, *, grounded_from_topics: bool, draw: int = 0) -> JsonObject:
-    """Return `run_config`: how a draw's answers were sampled, and the limits of a tool loop."""
+    """Return `run_config`: how a draw's answers were sampled, and the limits of a tool loop.
+
+    Beyond the format it holds every other setting of the sampling that is set: two runs that differ in one are not samples of one thing.
+    """
     return {
         "max_tokens": sampling.max_tokens,
         "max_iterations": None,  # no arm of this platform runs a tool loop yet
         "grounded_from_topics": grounded_from_topics,
         "temperature": sampling.temperature,
         "seed": seed_for_draw(sampling.seed, draw),
+        **{name: value for name, value in sampling.model_dump(exclude=_OWN_SAMPLING_KEYS).items() if value not in (None, {})},
     }
 
 
@@ -119,7 +128,7 @@ def _rows_of_draw(rows: Sequence[Row], draw: int) -> dict[Place, Row]:
 
 def _header(facts: RunFacts, questions: QuestionSet, draw: int) -> JsonObject:
     from_topics = facts.judge is not None and facts.judge.grounded_from_topics
-    grounded = sum(_ground_truth(question, facts.judge) is not None for question in questions.questions)
+    grounded = sum(question_reference(question, from_topics=from_topics) is not None for question in questions.questions)
     return {
         "schema_version": SCHEMA_VERSION,
         "generated_at": facts.generated_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -141,7 +150,11 @@ def _header(facts: RunFacts, questions: QuestionSet, draw: int) -> JsonObject:
 
 
 def _answer_record(
-    question: Question, facts: RunFacts, answers: Mapping[Place, ArmAnswer], timings: Mapping[Place, CallTiming]
+    question: Question,
+    facts: RunFacts,
+    answers: Mapping[Place, ArmAnswer],
+    timings: Mapping[Place, CallTiming],
+    clusters: QuestionClusters | None,
 ) -> JsonObject:
     answered = {arm: answers[question.id, arm] for arm in facts.arms if (question.id, arm) in answers}
     record: JsonObject = {
@@ -157,13 +170,15 @@ def _answer_record(
         record["expected_skill"] = list(question.expected_skill) if isinstance(question.expected_skill, list) else question.expected_skill
     if question.required_documents:
         record["required_documents"] = list(question.required_documents)
-    ground_truth = _ground_truth(question, facts.judge)
+    if clusters is not None:
+        record["cluster"] = clusters.labels[question.id]
+    ground_truth = question_reference(question, from_topics=facts.judge is not None and facts.judge.grounded_from_topics)
     if ground_truth is not None:
         record["ground_truth_chunk"] = ground_truth
     return record
 
 
-def _ground_truth(question: Question, judge: JudgeFacts | None) -> str | None:
+def question_reference(question: Question, *, from_topics: bool) -> str | None:
     """Return the reference that a judge grades the question against, so that a later judge can be given the same one."""
     task = JudgeTask(
         task_id=question.id,
@@ -172,7 +187,7 @@ def _ground_truth(question: Question, judge: JudgeFacts | None) -> str | None:
         ground_truth=question.ground_truth_chunk,
         expected_topics=question.expected_topics,
     )
-    return reference_of(task, from_topics=judge is not None and judge.grounded_from_topics)
+    return reference_of(task, from_topics=from_topics)
 
 
 def _cited_materials(answers: Iterable[ArmAnswer], materials: Mapping[str, str]) -> JsonObject:
@@ -238,10 +253,12 @@ def judge_context_stamp(*, stored: int, snippets: int) -> str | None:
     return MIXED_MATERIAL if stored else None
 
 
-def _platform_facts(facts: RunFacts, draw: int) -> JsonObject:
+def _platform_facts(facts: RunFacts, draw: int, clusters: QuestionClusters | None) -> JsonObject:
     """Return what this platform writes beyond the format, so that a comparison can tell whether two files measured the same thing."""
     return {
         "base_url": facts.base_url,
+        "answering_digest": facts.answering_digest,
+        "cluster_field": None if clusters is None else clusters.field,
         "question_set_hash": facts.question_set_digest,
         "arm_specs": dict(facts.arm_specs),
         "document_sources": [{"arm": source.arm, "name": source.name, "digest": source.digest} for source in facts.document_sources],
@@ -253,6 +270,7 @@ def _platform_facts(facts: RunFacts, draw: int) -> JsonObject:
         "truncated": facts.truncated_reason,
         "cell_key": facts.cell_key,
         "judge_key": None if facts.judge is None else facts.judge.key,
+        "judge_digest": None if facts.judge is None else facts.judge.behaviour_digest,
         "draw": draw,
         "draws": facts.draws,
     }

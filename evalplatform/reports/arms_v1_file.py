@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue
 from pydantic_core import from_json
 
 from evalplatform.answering.records import ArmAnswer, CallTiming
-from evalplatform.comparisons.arm_summary import summarise_arms
+from evalplatform.comparisons.arm_summary import QuestionClusters, summarise_arms
 from evalplatform.comparisons.records import ArmSummary, JudgedScore
 from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import InputError, UnknownNameError
@@ -38,6 +38,7 @@ class ArmsV1Question(Value):
     category: str | None = None
     difficulty: str | int | float | None = None
     required_documents: tuple[str, ...] = ()
+    cluster: str | None = None
     ground_truth_chunk: str | None = None
 
 
@@ -74,6 +75,7 @@ class ArmsV1(Value):
     judge_temperature: float | None = None
     judge_prompt_digest: str | None = None
     question_set_digest: str | None = None
+    cluster_field: str | None = None
     arm_specs: dict[str, str] = Field(default_factory=dict)
     draw: int = 0
     summary: dict[str, JsonValue] = Field(default_factory=dict)
@@ -142,6 +144,7 @@ def read_arms_v1(path: str | Path) -> ArmsV1:
                 category=record.category,
                 difficulty=record.difficulty,
                 required_documents=record.required_documents,
+                cluster=record.cluster,
                 ground_truth_chunk=record.ground_truth_chunk,
             )
         )
@@ -181,6 +184,7 @@ def read_arms_v1(path: str | Path) -> ArmsV1:
         judge_temperature=head.judge_temperature,
         judge_prompt_digest=head.judge_prompt_sha256,
         question_set_digest=head.question_set_hash,
+        cluster_field=head.cluster_field,
         arm_specs=head.arm_specs,
         draw=head.draw,
         summary=head.summary,
@@ -203,6 +207,7 @@ def summary_of(file: ArmsV1, *, correction: Correction | None = None) -> ArmSumm
 
     Raises:
         UnknownNameError: the baseline arm is not an arm of the file.
+        InputError: the file clusters its questions, and one has no cluster.
     """
     return summarise_arms(
         arms=file.arms,
@@ -213,6 +218,7 @@ def summary_of(file: ArmsV1, *, correction: Correction | None = None) -> ArmSumm
         timings=file.timings,
         correction=correction or _stated_correction(file.summary),
         specs=file.arm_specs,
+        clusters=_clusters(file),
         required_documents={question.id: frozenset(question.required_documents) for question in file.questions},
     )
 
@@ -230,6 +236,13 @@ def recomputed_cost_summary(file: ArmsV1) -> JsonObject:
 def recomputed_retrieval_summary(file: ArmsV1) -> JsonObject:
     """Return the `retrieval_summary` block that the file's answers and required documents give; empty where nothing is required."""
     return retrieval_summary_block(summary_of(file))
+
+
+def _clusters(file: ArmsV1) -> QuestionClusters | None:
+    if file.cluster_field is None:
+        return None
+    labels = {question.id: question.cluster for question in file.questions if question.cluster is not None}
+    return QuestionClusters(field=file.cluster_field, labels=labels)
 
 
 def _kept_as(value: object) -> object:

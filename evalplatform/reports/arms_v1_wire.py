@@ -95,6 +95,7 @@ class WireAnswer(_Wire):
     category: str | None = None
     difficulty: str | int | float | None = None
     required_documents: tuple[str, ...] = ()
+    cluster: str | None = None
     ground_truth_chunk: str | None = None
     arms: dict[str, WireArm]
 
@@ -174,6 +175,7 @@ class WireFile(_Wire):
     judge_temperature: Number | None = None
     judge_prompt_sha256: str | None = None
     question_set_hash: str | None = None
+    cluster_field: str | None = None
     arm_specs: dict[str, str] = Field(default_factory=dict)
     draw: Count = 0
 
@@ -194,6 +196,7 @@ class WireHead(_Wire):
     model: str | None = None
     provider: str | None = None
     base_url: str | None = None
+    answering_digest: str | None = None
     harness: str | None = None
     plugin_set: str = "none"
     plugin_set_id: str | None = None
@@ -210,8 +213,10 @@ class WireHead(_Wire):
     judge_provider: str | None = None
     judge_temperature: Number | None = None
     judge_prompt_sha256: str | None = None
+    judge_digest: str | None = None
     judge_metrics: OpenObject = Field(default_factory=dict)
     question_set_hash: str | None = None
+    cluster_field: str | None = None
     input_digests: dict[str, str] = Field(default_factory=dict)
     top_k: Count | None = None
     rerank_threshold: Number | None = None

@@ -6,7 +6,7 @@ The whole file is checked where a new run is read (`arms_v1_file`); here only wh
 from collections.abc import Mapping
 from pathlib import Path
 
-from evalplatform.comparisons.compared_run import ComparedRun, RunIdentity
+from evalplatform.comparisons.compared_run import PROVIDER_ADDRESS, ComparedRun, RunIdentity
 from evalplatform.comparisons.run_factors import arm_content_digests, config_without_seed, question_texts_digest, retrieval_settings
 from evalplatform.plugins.plugin_set import EMPTY_PLUGIN_SET_ID
 from evalplatform.reports.arms_v1_file import loaded_json
@@ -31,7 +31,7 @@ def read_compared_run(path: str | Path, *, name: str | None = None) -> ComparedR
 def compared_run_of(data: object, *, path: Path, name: str) -> ComparedRun:
     """Return the run that a parsed arms.v1 object holds. Raises InputError as `read_compared_run` does."""
     head = checked(WireHead, data, file=path)
-    reader = RowReader(path, {arm: ArmRows() for arm in head.arms})
+    reader = RowReader(path, {arm: ArmRows() for arm in head.arms}, is_clustered=head.cluster_field is not None)
     texts: dict[str, str] = {}
     difficulty: dict[str, Difficulty] = {}
     for question, text, stated in reader.answers(head.answers):
@@ -50,6 +50,9 @@ def compared_run_of(data: object, *, path: Path, name: str) -> ComparedRun:
         identity=_identity(head, texts, None if evaluated is None else tuple(evaluated)),
         arms={arm: rows.arm(reader.cost(head.cost_summary.get(arm), arm)) for arm, rows in reader.arms.items()},
         difficulty=difficulty,
+        question_texts=texts,
+        references=reader.references,
+        clusters=reader.clusters if head.cluster_field is not None else None,
         has_judge_metrics=bool(head.judge_metrics),
         truncated_reason=head.truncated,
     )
@@ -60,7 +63,7 @@ def _identity(head: WireHead, texts: Mapping[str, str], evaluated: tuple[str, ..
         library_name=head.library_name,
         model=head.model,
         provider=head.provider,
-        base_url=head.base_url,
+        base_url=PROVIDER_ADDRESS if head.base_url is None and "base_url" in head.model_fields_set else head.base_url,
         harness=head.harness,
         plugin_set=head.plugin_set,
         plugin_set_id=head.plugin_set_id or (EMPTY_PLUGIN_SET_ID if head.plugin_set == "none" else None),
@@ -73,6 +76,7 @@ def _identity(head: WireHead, texts: Mapping[str, str], evaluated: tuple[str, ..
         question_set_digest=head.question_set_hash,
         evaluation_ids=evaluated,
         run_config=config_without_seed(head.run_config),
+        answering_digest=head.answering_digest,
         seed=seed if isinstance(seed := head.run_config.get("seed"), int) else None,
         retrieval=retrieval_settings(top_k=head.top_k, rerank_threshold=head.rerank_threshold, reranker=head.reranker),
         answer_prompt_digest=head.input_digests.get("answer_prompt"),
@@ -80,6 +84,8 @@ def _identity(head: WireHead, texts: Mapping[str, str], evaluated: tuple[str, ..
         judge_provider=head.judge_provider or None,
         judge_temperature=head.judge_temperature,
         judge_prompt_digest=head.judge_prompt_sha256,
+        judge_digest=head.judge_digest,
         judge_context=head.judge_context,
         grounded_from_topics=head.grounded_from_topics if evaluated is not None else None,
+        cluster_field=head.cluster_field,
     )

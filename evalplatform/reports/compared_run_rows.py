@@ -6,14 +6,14 @@ of the time in files of many thousand rows.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from evalplatform.comparisons.compared_run import ComparedArm, CostFigures
-from evalplatform.comparisons.run_factors import profile_digests
+from evalplatform.comparisons.run_factors import profile_prompts
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.reports.arms_v1_wire import Count, Number, checked
 
@@ -27,7 +27,8 @@ class ArmRows:
         self.points: dict[str, float] = {}
         self.unscored: Counter[str] = Counter()
         self.answers = self.failed = self.with_system_prompt = 0
-        self.profile_digests: set[str] = set()
+        self.profile_prompts: set[tuple[str, ...]] = set()
+        self.material_digests: dict[str, str] = {}
         self.raw_chars: dict[str, float] = {}
         self.final_chars: dict[str, float] = {}
 
@@ -39,7 +40,8 @@ class ArmRows:
             answers=self.answers,
             failed=self.failed,
             with_system_prompt=self.with_system_prompt,
-            profile_prompt_digests=frozenset(self.profile_digests),
+            profile_prompts=frozenset(self.profile_prompts),
+            material_digests=self.material_digests,
             raw_answer_chars=self.raw_chars,
             final_answer_chars=self.final_chars,
             cost=cost,
@@ -48,10 +50,16 @@ class ArmRows:
 
 @dataclass
 class RowReader:
-    """Reads the rows of one file into its arms. All it raises is InputError, which names file, field and rule."""
+    """Reads the rows of one file into its arms. All it raises is InputError, which names file, field and rule.
+
+    `references` are filled as answers are read, and `clusters` where the file is clustered.
+    """
 
     path: Path
     arms: Mapping[str, ArmRows]
+    is_clustered: bool = False
+    references: dict[str, str] = field(default_factory=dict)
+    clusters: dict[str, str] = field(default_factory=dict)
 
     def answers(self, rows: list[Any]) -> Iterator[tuple[str, str, Difficulty | None]]:
         """Gather every answer, and yield each question's id, text and difficulty."""
@@ -64,6 +72,13 @@ class RowReader:
             text = row.get("question_text")
             if not isinstance(text, str):
                 raise InputError("is needed: the question's text.", file=self.path, field=f"{where}.question_text")
+            if (reference := self._text(row, "ground_truth_chunk", where)) is not None:
+                self.references[question] = reference
+            if self.is_clustered:
+                cluster = self._text(row, "cluster", where)
+                if cluster is None:
+                    raise InputError("is needed: the file states a cluster_field.", file=self.path, field=f"{where}.cluster")
+                self.clusters[question] = cluster
             yield question, text, self._difficulty(row, where)
 
     def evaluations(self, rows: list[Any], questions: Mapping[str, object]) -> Iterator[tuple[str, Difficulty | None]]:
@@ -100,8 +115,10 @@ class RowReader:
             arm.failed += 1
         elif record.get("used_system_prompt") is True:
             arm.with_system_prompt += 1
-        if metadata := record.get("metadata"):
-            arm.profile_digests.update(profile_digests(self._object(metadata, f"{where}.metadata")))
+        if (metadata := record.get("metadata")) and (prompts := profile_prompts(self._object(metadata, f"{where}.metadata"))):
+            arm.profile_prompts.add(prompts)
+        if (material := self._text(record, "judge_context_sha256", where)) is not None:
+            arm.material_digests[question] = material
         answer = record.get("answer")
         if isinstance(answer, str):
             metrics, raw = self._object(record.get("metrics") or {}, f"{where}.metrics"), record.get("raw_answer")
@@ -147,6 +164,12 @@ class RowReader:
         if found is None or (isinstance(found, str | int | float) and not isinstance(found, bool)):
             return found
         raise InputError("is a text or a number.", file=self.path, field=f"{where}.difficulty")
+
+    def _text(self, row: Mapping[str, Any], key: str, where: str) -> str | None:
+        found = row.get(key)
+        if found is None or isinstance(found, str):
+            return found
+        raise InputError("is a text, or null.", file=self.path, field=f"{where}.{key}")
 
     def _object(self, value: object, where: str) -> Mapping[str, Any]:
         if not isinstance(value, dict):

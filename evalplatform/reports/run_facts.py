@@ -22,7 +22,11 @@ class DocumentSourceFacts(Value):
 
 
 class JudgeFacts(Value):
-    """The judge as it judged. `prompt_digest` is the digest of everything fixed that it was told; `roles` vote, where there are any."""
+    """The judge as it judged.
+
+    `prompt_digest` is the digest of everything fixed that it was told, `behaviour_digest` that of all that decides what its points mean;
+    `roles` vote, where there are any.
+    """
 
     key: str
     kind: str
@@ -30,6 +34,7 @@ class JudgeFacts(Value):
     model: str
     sampling: Sampling = Sampling()
     prompt_digest: str
+    behaviour_digest: str | None = None
     metrics: tuple[str, ...] = ()
     grounded_from_topics: bool = False
     roles: tuple[str, ...] = ()
@@ -43,10 +48,11 @@ class JudgeFacts(Value):
 class RunFacts(Value):
     """One cell's run of a suite, for its reports.
 
-    `library_name` is the product; `arm_specs` maps arm names to specs as written; `input_digests` are the named digests of all that
-    decided the answers; `truncated_reason` says why not every question was asked (budget_exhausted, circuit_open, deferred), or None.
-    `least_coverage_rate` is the suite's limit under which a comparison was not answered. `warnings` are sentences about the arms' files and
-    what the suite's checks found; like the question set's own, they are shown at the top of every report.
+    `library_name` is the product; `answering_digest` is that of the cell's behaviour without its plugins; `arm_specs` maps arm names to
+    specs as written; `input_digests` are the named digests of all that decided the answers; `truncated_reason` says why not every
+    question was asked (budget_exhausted, circuit_open, deferred), or None. `least_coverage_rate` is the suite's limit under which a
+    comparison was not answered. `warnings` are sentences about the arms' files and what the suite's checks found; like the question
+    set's own, they are shown at the top of every report.
     `answers_stored_at` is when the answers were stored, `judging_answer_calls` how many answers were asked for while judging (a judge asks
     for none); each is None where it is not known, as are `top_k`, `rerank_threshold` and `reranker`.
     """
@@ -59,6 +65,7 @@ class RunFacts(Value):
     model: str
     provider: str
     base_url: str | None = None
+    answering_digest: str | None = None
     harness: str = "arms-runner"
     plugins: tuple[PluginStamp, ...] = ()
     sampling: Sampling = Sampling()

@@ -38,9 +38,10 @@ from evalplatform.stages.context import (
     versions_of,
 )
 from evalplatform.stages.facts import ReportFacts, answer_facts, as_facts, score_facts, summary_facts, verdict_facts
+from evalplatform.stages.question_clusters import stored_clusters
 
 ASSET = "arms_report"
-CODE_VERSION = "11"
+CODE_VERSION = "12"
 MARKDOWN_FILE = "report.md"
 HTML_FILE = "report.html"
 CSV_FILE = "scores.csv"
@@ -202,6 +203,7 @@ def _facts(context: SuiteContext, read: _ReadManifests, questions: QuestionSet, 
         model=cell.model,
         provider=cell.provider,
         base_url=cell.base_url,
+        answering_digest=cell.answering_digest,
         harness=cell.harness,
         plugins=cell.plugins,
         sampling=cell.sampling,
@@ -247,6 +249,7 @@ def _judge_facts(judge: JudgeCell) -> JudgeFacts:
         model=settings.model,
         sampling=settings.sampling,
         prompt_digest=judge.prompt_digest,
+        behaviour_digest=judge.behaviour_digest,
         metrics=judge.metrics,
         grounded_from_topics=settings.grounded_from_topics,
         roles=judge.roles,
@@ -268,6 +271,7 @@ def _arms_v1(context: SuiteContext, run: _StoredRun, draw: int) -> bytes:
         materials=run.texts,
         draw=draw,
         correction=context.suite.correction,
+        clusters=stored_clusters(run.questions, run.summary),
     )
     return arms_v1_bytes(payload)
 

@@ -5,29 +5,31 @@ reasons.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
 from evalplatform.artifacts.records import ArtifactManifest
-from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun, CostFigures, RunIdentity
+from evalplatform.comparisons.compared_run import PROVIDER_ADDRESS, ComparedArm, ComparedRun, CostFigures, RunIdentity
 from evalplatform.comparisons.question_scores import question_scores
 from evalplatform.comparisons.records import ArmCost, ArmSummary
 from evalplatform.comparisons.run_factors import (
     arm_content_digests,
     config_without_seed,
-    profile_digests,
+    profile_prompts,
     question_texts_digest,
     retrieval_settings,
 )
 from evalplatform.judging.judge import judge_model_stamp
+from evalplatform.kernel.digests import json_digest
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.questions.records import QuestionSet
-from evalplatform.reports.arms_v1 import judge_context_stamp, run_config_block
+from evalplatform.reports.arms_v1 import judge_context_stamp, question_reference, run_config_block
 from evalplatform.stages import arm_answers, arm_summary, judged_scores, question_set
 from evalplatform.stages.context import SuiteContext, refuse_mixed_versions
 from evalplatform.stages.facts import AnswerFacts, answer_facts, score_facts
+from evalplatform.stages.question_clusters import stored_clusters
 from evalplatform.stages.tables import AnswerShape
 from evalplatform.stats.mean import plain_mean
 
@@ -92,6 +94,7 @@ def compared_run(context: SuiteContext, versions: RunVersions) -> ComparedRun:
         question_ids=[question.id for question in questions.questions],
         draws=summary.draws,
     )
+    clusters = stored_clusters(questions, summary)
     return ComparedRun(
         name=answered.cell.id,
         source=f"{versions.summary.artifact.path}@{versions.summary.data_version}",
@@ -105,9 +108,18 @@ def compared_run(context: SuiteContext, versions: RunVersions) -> ComparedRun:
             for arm, rows in arms.items()
         },
         difficulty={question.id: question.difficulty for question in questions.questions if question.difficulty is not None},
+        question_texts={question.id: question.question for question in questions.questions},
+        references=_references(versions, questions),
+        clusters=None if clusters is None else clusters.labels,
         has_judge_metrics=provenance.calls > 0,
         truncated_reason=_truncated_reason(versions),
     )
+
+
+def _references(versions: RunVersions, questions: QuestionSet) -> dict[str, str]:
+    from_topics = versions.scores is not None and score_facts(versions.scores).judge.settings.grounded_from_topics
+    references = {question.id: question_reference(question, from_topics=from_topics) for question in questions.questions}
+    return {question: reference for question, reference in references.items() if reference is not None}
 
 
 @dataclass(frozen=True)
@@ -138,7 +150,7 @@ def _identity(
         library_name=context.suite.product,
         model=cell.model,
         provider=cell.provider,
-        base_url=cell.base_url,
+        base_url=PROVIDER_ADDRESS if cell.base_url is None else cell.base_url,
         harness=cell.harness,
         plugin_set=cell.plugin_set,
         plugin_set_id=cell.plugin_set_id,
@@ -151,9 +163,11 @@ def _identity(
         question_set_digest=questions.digest,
         run_config=config_without_seed(run_config_block(cell.sampling, grounded_from_topics=from_topics)),
         seed=cell.sampling.seed,
+        answering_digest=cell.answering_digest,
         retrieval=_retrieval(answered),
         answer_prompt_digest=versions.answers.inputs.get("answer_prompt"),
         draws=summary.draws,
+        cluster_field=summary.cluster_field,
     )
     return of_answers if judge is None else _judged(of_answers, judge, provenance)
 
@@ -165,6 +179,7 @@ def _judged(run: RunIdentity, judge: JudgeCell, provenance: _Provenance) -> RunI
         judge_provider=judge.settings.provider,
         judge_temperature=judge.settings.sampling.temperature,
         judge_prompt_digest=judge.prompt_digest,
+        judge_digest=judge.behaviour_digest,
         judge_context=judge_context_stamp(stored=provenance.stored, snippets=provenance.snippets),
         grounded_from_topics=judge.settings.grounded_from_topics,
     )
@@ -189,7 +204,8 @@ class _ArmRows:
     asked: dict[str, int] = field(default_factory=dict)
     failed: Counter[str] = field(default_factory=Counter)
     with_system_prompt: set[str] = field(default_factory=set)
-    profile_digests: set[str] = field(default_factory=set)
+    profile_prompts: set[tuple[str, ...]] = field(default_factory=set)
+    materials: dict[str, set[str]] = field(default_factory=dict)
     with_answer: set[tuple[str, int]] = field(default_factory=set)
     raw_chars: dict[str, list[int]] = field(default_factory=dict)
     final_chars: dict[str, list[int]] = field(default_factory=dict)
@@ -200,7 +216,10 @@ class _ArmRows:
         self.failed[question] += shape.state == "failed"
         if shape.used_system_prompt and shape.state != "failed":
             self.with_system_prompt.add(question)
-        self.profile_digests.update(profile_digests(shape.metadata))
+        if prompts := profile_prompts(shape.metadata):
+            self.profile_prompts.add(prompts)
+        if shape.material_digest is not None:
+            self.materials.setdefault(question, set()).add(shape.material_digest)
         if shape.answer is not None:
             self.with_answer.add((question, shape.draw))
             raw = shape.answer if shape.raw_answer is None else shape.raw_answer
@@ -214,11 +233,17 @@ class _ArmRows:
             answers=len(self.asked),
             failed=sum(self.failed[question] == draws for question, draws in self.asked.items()),
             with_system_prompt=len(self.with_system_prompt),
-            profile_prompt_digests=frozenset(self.profile_digests),
+            profile_prompts=frozenset(self.profile_prompts),
+            material_digests={question: _one_digest(digests) for question, digests in self.materials.items()},
             raw_answer_chars={question: plain_mean(chars) for question, chars in self.raw_chars.items()},
             final_answer_chars={question: plain_mean(chars) for question, chars in self.final_chars.items()},
             cost=_cost_figures(cost),
         )
+
+
+def _one_digest(digests: Set[str]) -> str:
+    """Return the digest that all draws of a question share, or one of them all."""
+    return next(iter(digests)) if len(digests) == 1 else json_digest(sorted(digests))
 
 
 def _cost_figures(cost: ArmCost) -> CostFigures:

@@ -1,6 +1,7 @@
 """Which questions belong together: the suite's `cluster_field`, read from the questions."""
 
 from evalplatform.comparisons.arm_summary import QuestionClusters
+from evalplatform.comparisons.records import ArmSummary
 from evalplatform.kernel.errors import InputError, nearest_name
 from evalplatform.questions.records import Question, QuestionSet
 from evalplatform.stages.context import SuiteContext
@@ -21,6 +22,11 @@ def suite_clusters(context: SuiteContext, questions: QuestionSet) -> QuestionClu
         return clusters_by_field(questions, field)
     except InputError as error:
         raise error.placed(file=context.project.file, field=f"suites.{context.suite_id}.cluster_field") from None
+
+
+def stored_clusters(questions: QuestionSet, summary: ArmSummary) -> QuestionClusters | None:
+    """Return the clusters that a stored summary was made with, whatever the suite says by now; None where it was made without."""
+    return None if summary.cluster_field is None else clusters_by_field(questions, summary.cluster_field)
 
 
 def clusters_by_field(questions: QuestionSet, field: str) -> QuestionClusters:

@@ -41,6 +41,7 @@ class AnswerShape(NamedTuple):
     answer: str | None
     raw_answer: str | None
     used_system_prompt: bool
+    material_digest: str | None
     metadata: dict[str, JsonValue]
 
 

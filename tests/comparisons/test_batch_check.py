@@ -49,7 +49,7 @@ def arm(values: Sequence[float | None], *, has_prompt: bool = False, **changes: 
         "unscored_reasons": {"malformed_reply": len(values) - len(scored)} if len(scored) < len(values) else {},
         "answers": len(values),
         "with_system_prompt": len(values) if has_prompt else 0,
-        "profile_prompt_digests": frozenset({"sha256:now"}) if has_prompt else frozenset(),
+        "profile_prompts": frozenset({("sha256:now",)}) if has_prompt else frozenset(),
     }
     return ComparedArm(**{**facts, **changes})
 
@@ -197,9 +197,9 @@ def test_a_profile_that_was_edited_since_is_stale_and_one_without_a_stamp_cannot
     assert findings_of(run(), edited) == [
         StaleProfile(treatment_arm=PROFILE, profile="concise.md", stamped=("sha256:now",), current="sha256:edited")
     ]
-    unstamped = {"baseline": arm([50.0] * 40), PROFILE: arm([60.0] * 40, has_prompt=True, profile_prompt_digests=frozenset())}
+    unstamped = {"baseline": arm([50.0] * 40), PROFILE: arm([60.0] * 40, has_prompt=True, profile_prompts=frozenset())}
     assert findings_of(run(arms=unstamped), now) == [NoProfileDigest(treatment_arm=PROFILE)]
-    half = {"baseline": arm([50.0] * 40), PROFILE: arm([60.0] * 40, has_prompt=True, profile_prompt_digests=frozenset({"sha256:now", "x"}))}
+    half = {"baseline": arm([50.0] * 40), PROFILE: arm([60.0] * 40, has_prompt=True, profile_prompts=frozenset({("sha256:now",), ("x",)}))}
     assert [type(finding) for finding in findings_of(run(arms=half), now)] == [StaleProfile]
 
 
@@ -284,8 +284,8 @@ def test_mixed_material_pools_with_nothing() -> None:
 
 
 def test_one_arm_name_with_two_prompts_is_two_treatments() -> None:
-    other = {"baseline": arm([50.0] * 40), PROFILE: arm([60.0] * 40, has_prompt=True, profile_prompt_digests=frozenset({"sha256:old"}))}
-    unstamped = {"baseline": arm([50.0] * 40), PROFILE: arm([60.0] * 40, has_prompt=True, profile_prompt_digests=frozenset())}
+    other = {"baseline": arm([50.0] * 40), PROFILE: arm([60.0] * 40, has_prompt=True, profile_prompts=frozenset({("sha256:old",)}))}
+    unstamped = {"baseline": arm([50.0] * 40), PROFILE: arm([60.0] * 40, has_prompt=True, profile_prompts=frozenset())}
     assert checked(run(), run("opus_regular.json", arms=unstamped)).passed, "what was written before the stamp is left alone"
     check = checked(run(), run("opus_regular.json", arms=other))
     assert check.pooled is None

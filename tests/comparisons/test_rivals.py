@@ -218,7 +218,7 @@ def test_other_sampling_is_a_warning() -> None:
     hot = {"max_tokens": 800, "temperature": 1.0, "seed": None}
     assert warned(model_run("a"), model_run("b", run_config=hot)) == [
         (
-            "The runs differ in answer sampling (run_config): a says max_tokens 800; b says max_tokens 800, temperature 1.0. "
+            "The runs differ in answer sampling (run_config): a says max_tokens 800; b says max_tokens 800, temperature 1. "
             "A difference between these runs may come from how answers were sampled, not from the model."
         )
     ]
