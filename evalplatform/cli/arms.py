@@ -1,7 +1,7 @@
 """`evalplatform arms`: the main job without Dagster."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -96,7 +96,7 @@ def run(
     )
     flags = with_matrix_cell(flags, matrix_cell)
     request = run_request(flags, found_project(project), working_folder=Path.cwd())
-    targets = _targets(request, out_json=out_json, out_md=out_md)
+    targets = _targets(request, out_json=out_json, out_md=out_md, read=[] if matrix_cells is None else [matrix_cells])
     with OpenedProject(request.project) as opened, shown_progress() as on_progress:
         context = opened.suite_context(
             request.suite_id,
@@ -114,22 +114,22 @@ def run(
     return _told(request, done, written, as_json=json_result)
 
 
-def _targets(request: "RunRequest", *, out_json: Path | None, out_md: Path | None) -> dict[Path, str]:
-    """Return where each file of the report goes, every place checked to be writable, since nothing may be paid for a result without one."""
+def _targets(request: "RunRequest", *, out_json: Path | None, out_md: Path | None, read: Sequence[Path]) -> dict[Path, str]:
+    """Return where each file of the report goes: every place writable, since nothing may be paid for a result without one, and free.
+
+    `read` holds what is read beside the project and what it names.
+    """
     from evalplatform.cli.cell_result import draw_files, file_name_of, results_folder
-    from evalplatform.cli.files import check_writable
-    from evalplatform.kernel.errors import InputError
+    from evalplatform.cli.files import check_outputs
+    from evalplatform.cli.suite_inputs import suite_inputs
     from evalplatform.stages.arms_report import MARKDOWN_FILE
 
     folder, name = results_folder(request.project.root), file_name_of(request.suite.product)
     json_path, markdown_path = out_json or folder / f"{name}.json", out_md or folder / f"{name}.md"
-    targets = draw_files(json_path, draws=request.suite.draws)
-    if markdown_path in targets:
-        raise InputError("names the file that --out-json names.", file=markdown_path, field="--out-md")
-    targets[markdown_path] = MARKDOWN_FILE
-    for path, file in targets.items():
-        check_writable(path, field="--out-md" if file == MARKDOWN_FILE else "--out-json")
-    return targets
+    json_files = draw_files(json_path, draws=request.suite.draws)
+    inputs = [*suite_inputs(request.project, request.suite), *read]
+    check_outputs([*(("--out-json", path) for path in json_files), ("--out-md", markdown_path)], inputs=inputs)
+    return {**json_files, markdown_path: MARKDOWN_FILE}
 
 
 def _written(opened: "OpenedProject", done: "CellRun", targets: Mapping[Path, str], matrix_cell: str | None) -> list[Path]:

@@ -38,9 +38,10 @@ def check(
     from evalplatform.comparisons.batch_check import check_batch
     from evalplatform.comparisons.batch_rules import BatchRules
     from evalplatform.kernel.errors import InputError
-    from evalplatform.stages.batch_check import profile_now, read_batch_folder
+    from evalplatform.stages.batch_check import files_of_batch, profile_now, read_batch_folder
 
-    check_places({"--out-md": out_md, "--out-html": out_html, "--junit": junit})
+    places = {"--out-md": out_md, "--out-html": out_html, "--junit": junit}
+    check_places(places.items(), inputs=[*files_of_batch(folder), *([] if profile is None else [profile])])
     try:
         rules = BatchRules(
             baseline_arm=baseline_arm,

@@ -43,13 +43,15 @@ def cross_judge(
     No answer is asked for, and a judge is not asked twice. Exit code 2 when answers cannot be judged again or too few were scored.
     """
     from evalplatform.cli.console import required_project, shown_progress
+    from evalplatform.cli.suite_inputs import project_inputs, suite_inputs
     from evalplatform.comparisons.refusals import Refused
     from evalplatform.wiring import OpenedProject
 
     opened_project = required_project(project)
-    targets = _targets({"--out-json": out_json, "--out-md": out_md, "--out-html": out_html})
     _refuse_mixed_sources(files or [], suite=suite, cell=cell, no_stored=no_stored)
     chosen = _judges(opened_project, judges)
+    inputs = project_inputs(opened_project) if suite is None else suite_inputs(opened_project, opened_project.suite(suite))
+    targets = _targets({"--out-json": out_json, "--out-md": out_md, "--out-html": out_html}, inputs=[*inputs, *(files or ())])
     with OpenedProject(opened_project) as opened, shown_progress() as on_progress:
         if suite is not None:
             context = opened.suite_context(suite, max_cost_usd=max_cost_usd, on_progress=on_progress)
@@ -88,22 +90,14 @@ def _judges(project: "Project", named: str) -> "list[JudgeCell]":
     return [project.judge(name) for name in ids]
 
 
-def _targets(wanted: dict[str, Path | None]) -> dict[Path, str]:
-    """Return where each file goes and from which file of the artifact, every place checked to be writable before anything is paid for."""
-    from evalplatform.cli.files import check_writable
-    from evalplatform.kernel.errors import InputError
+def _targets(wanted: dict[str, Path | None], *, inputs: Sequence[Path]) -> dict[Path, str]:
+    """Return where each file goes and from which file of the artifact, every place writable and free before anything is paid for."""
+    from evalplatform.cli.files import check_outputs
     from evalplatform.stages.cross_judge import HTML_FILE, JSON_FILE, MARKDOWN_FILE
 
     names = {"--out-json": JSON_FILE, "--out-md": MARKDOWN_FILE, "--out-html": HTML_FILE}
-    targets: dict[Path, str] = {}
-    for field, path in wanted.items():
-        if path is None:
-            continue
-        if path in targets:
-            raise InputError("names a file that another flag names.", file=path, field=field)
-        check_writable(path, field=field)
-        targets[path] = names[field]
-    return targets
+    check_outputs(wanted.items(), inputs=inputs)
+    return {path: names[option] for option, path in wanted.items() if path is not None}
 
 
 def _of_suite(context: "SuiteContext", cell: str | None, judges: "Sequence[JudgeCell]") -> "CrossJudged":

@@ -1,7 +1,7 @@
 """Writing result files where a user asked for them."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -48,26 +48,44 @@ def check_writable(path: Path, *, field: str) -> None:
         raise _cannot_write(path, error).placed(field=field) from error
 
 
-def check_places(places: Mapping[str, Path | None], *, inputs: Iterable[Path] = ()) -> None:
-    """Return nothing if every result has a file of its own, which is none of the inputs.
+def check_places(outputs: Iterable[tuple[str, Path | None]], *, inputs: Iterable[Path] = ()) -> None:
+    """Return nothing if every result has a file of its own, which is none of the inputs. It makes nothing.
+
+    Files are told apart by where a path leads, through links, `..` and spellings that a file system takes for one name.
 
     Args:
-        places: where results go, by the option that says so; None is left out.
-        inputs: the files that are read.
+        outputs: where results go, each after the option that says so; None is left out.
+        inputs: the files that are read, or may not be written for another reason. One that is missing is in nobody's way.
 
     Raises:
-        InputError: two options name one file, or one names an input, which would be lost.
+        InputError: two results would go to one file, or one to an input, which would be lost.
     """
-    named: dict[str, str] = {}
-    read = {os.path.normpath(path.absolute()) for path in inputs}  # not what a link leads to: a rename replaces the link
-    for option, path in places.items():
+    taken: dict[object, str] = {}
+    read = {_identity(path) for path in inputs}
+    for option, path in outputs:
         if path is None:
             continue
-        place = os.path.normpath(path.absolute())
+        place = _identity(path)
         if place in read:
             raise InputError("is one of the files that are read, and is not overwritten: name another.", file=path, field=option)
-        if (other := named.setdefault(place, option)) != option:
-            raise InputError(f"names the file that {other} names.", file=path, field=option)
+        if place in taken:
+            other = taken[place]
+            rule = "is a file that two results would go to." if other == option else f"names the file that {other} names."
+            raise InputError(rule, file=path, field=option)
+        taken[place] = option
+
+
+def check_outputs(outputs: Iterable[tuple[str, Path | None]], *, inputs: Iterable[Path] = ()) -> None:
+    """Return nothing if every result has a file of its own, none of the inputs, that can be written; their folders are made.
+
+    Raises:
+        InputError: as `check_places` and `check_writable` do.
+    """
+    places = list(outputs)
+    check_places(places, inputs=inputs)
+    for option, path in places:
+        if path is not None:
+            check_writable(path, field=option)
 
 
 def check_new(path: Path, *, field: str) -> None:
@@ -97,6 +115,19 @@ def write_new(path: Path, data: bytes, *, field: str) -> None:
     finally:
         with suppress(OSError, ValueError):
             temporary.unlink()
+
+
+def _identity(path: Path) -> object:
+    """Return what two paths share exactly when they lead to one file: its number on its device, or the path without links."""
+    try:
+        place = os.path.realpath(path)  # also past a folder that is missing yet: `new/../a.json` is `a.json`
+    except (OSError, ValueError):  # a NUL in it: whoever writes there is told
+        return str(path.absolute())
+    try:
+        found = Path(place).stat()
+    except OSError:
+        return place
+    return found.st_dev, found.st_ino
 
 
 def _temporary(path: Path) -> Path:

@@ -37,7 +37,9 @@ def validity(
     import asyncio
 
     from evalplatform.cli.console import required_project, say, shown_progress
+    from evalplatform.cli.files import check_outputs
     from evalplatform.cli.results import counts_words
+    from evalplatform.cli.suite_inputs import suite_inputs
     from evalplatform.stages.judge_validity import tried_validity
     from evalplatform.wiring import OpenedProject
 
@@ -46,7 +48,7 @@ def validity(
     suite_id = _named_suite(list(opened_project.settings.suites), suite)
     chosen_cell = _owner("cell", opened_project.cells_of(suite_id), cell)
     chosen_judge = _owner("judge", opened_project.judges_of(suite_id), judge)
-    _check_writable(outputs)
+    check_outputs(outputs.items(), inputs=suite_inputs(opened_project, opened_project.suite(suite_id)))
     with OpenedProject(opened_project) as opened, shown_progress() as on_progress:
         context = opened.suite_context(suite_id, on_progress=on_progress)
         found = asyncio.run(
@@ -94,14 +96,6 @@ def _owner(noun: str, known: "list[Owner]", named: str | None) -> "Owner":
     if found is None:
         raise UnknownNameError(noun, named, [owner.id for owner in known], field=f"--{noun}")
     return found
-
-
-def _check_writable(outputs: dict[str, Path | None]) -> None:
-    from evalplatform.cli.files import check_writable
-
-    for flag, path in outputs.items():
-        if path is not None:
-            check_writable(path, field=flag)
 
 
 def _print(found: "TriedValidity", *, as_json: bool) -> None:

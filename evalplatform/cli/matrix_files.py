@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from evalplatform.artifacts.catalog import ArtifactCatalog
 from evalplatform.cli.cell_result import draw_files, file_name_of, report_file, results_folder
-from evalplatform.cli.files import check_writable, write_if_changed
+from evalplatform.cli.files import check_outputs, write_if_changed
 from evalplatform.comparisons.matrix_rollup import MatrixRollup
-from evalplatform.kernel.errors import InputError
 from evalplatform.project.cells import Cell
 from evalplatform.project.matrix_file import safe_name
 from evalplatform.reports.html import Download
@@ -21,7 +21,8 @@ from evalplatform.stages.arms_report import HTML_FILE, MARKDOWN_FILE
 from evalplatform.stages.pipeline import CellRun
 
 ROLLUP_STEM = "matrix-rollup"
-ENDINGS = (".json", ".md", ".html")
+ROLLUP_FLAGS = {".json": "--out-json", ".md": "--out-md", ".html": "--out-dir"}
+ENDINGS = tuple(ROLLUP_FLAGS)
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,9 @@ def planned_files(
     draws: int,
     out_dir: Path | None,
     rollup: Mapping[str, Path | None],
+    inputs: Iterable[Path] = (),
 ) -> MatrixFiles:
-    """Return where everything goes, every place checked to be writable, since nothing may be paid for a result without one.
+    """Return where everything goes: every place writable, since nothing may be paid for a result without one, and free.
 
     Args:
         cells: the cells with their names in the matrix.
@@ -73,9 +75,10 @@ def planned_files(
         draws: how many arms.v1 files a cell has.
         out_dir: the folder, where told.
         rollup: where the rollup's files go, by ending, where told.
+        inputs: the files that are read.
 
     Raises:
-        InputError: a file cannot be written, or two would be one.
+        InputError: a file cannot be written, two would be one, or one is read.
     """
     folder = out_dir or results_folder(project_root) / f"{file_name_of(product)}-matrix"
     files = MatrixFiles(
@@ -84,7 +87,8 @@ def planned_files(
         rollup={ending: rollup.get(ending) or folder / f"{ROLLUP_STEM}{ending}" for ending in ENDINGS},
     )
     deltas = [folder / f"{delta_stem(control, plugin)}{ending}" for control, plugin in _pairs(cells) for ending in ENDINGS]
-    _check([path for of_cell in files.cells.values() for path in of_cell] + deltas, files.rollup)
+    in_folder = [("--out-dir", path) for path in (*chain.from_iterable(files.cells.values()), *deltas)]
+    check_outputs([*in_folder, *((ROLLUP_FLAGS[ending], path) for ending, path in files.rollup.items())], inputs=inputs)
     return files
 
 
@@ -97,18 +101,6 @@ def _cell_files(stem: Path, draws: int) -> dict[Path, str]:
 def _pairs(cells: Sequence[tuple[str, Cell]]) -> list[tuple[str, str]]:
     """Return every pair of cells whose delta may be written."""
     return [(control, plugin) for control, before in cells for plugin, after in cells if after.plugins and not before.plugins]
-
-
-def _check(paths: Sequence[Path], rollup: Mapping[str, Path]) -> None:
-    flags = {".json": "--out-json", ".md": "--out-md", ".html": "--out-dir"}
-    taken = set(paths)
-    for path in paths:
-        check_writable(path, field="--out-dir")
-    for ending, path in rollup.items():
-        if path in taken:
-            raise InputError("names a file that something else of the matrix is written to.", file=path, field=flags[ending])
-        taken.add(path)
-        check_writable(path, field=flags[ending])
 
 
 def _write(paths: Mapping[str, Path], json_bytes: bytes, page: Page) -> list[Path]:

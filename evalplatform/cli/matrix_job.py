@@ -14,6 +14,7 @@ from evalplatform.cli.console import say, shown_progress
 from evalplatform.cli.matrix_files import MatrixFiles, planned_files
 from evalplatform.cli.results import counts_words, table_lines
 from evalplatform.cli.run_request import RunRequest
+from evalplatform.cli.suite_inputs import suite_inputs
 from evalplatform.comparisons.matrix_rollup import CellMissing, DeltaRefused, MatrixRollup, roll_up
 from evalplatform.comparisons.plugin_delta_records import FewPairs
 from evalplatform.kernel.text import plural
@@ -53,8 +54,9 @@ class MatrixJob:
         out_json: Path | None,
         out_md: Path | None,
         deltas: bool,
+        matrix_file: Path | None,
     ) -> "MatrixJob":
-        """Return the job. Raises InputError where a result could not be written."""
+        """Return the job. Raises InputError where a result could not be written, or would be written over a file that is read."""
         names = {cell.id: cell.name for cell in declared} or {cell.id: cell.id for cell in request.cells}
         files = planned_files(
             [(names[cell.id], cell) for cell in request.cells],
@@ -63,6 +65,7 @@ class MatrixJob:
             draws=request.suite.draws,
             out_dir=out_dir,
             rollup={".json": out_json, ".md": out_md},
+            inputs=[*suite_inputs(request.project, request.suite), *([] if matrix_file is None else [matrix_file])],
         )
         return cls(request=request, names=names, files=files, deltas=deltas)
 

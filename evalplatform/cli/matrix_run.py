@@ -81,5 +81,13 @@ def matrix_run(
     )
     flags = with_whole_matrix(flags)
     request = run_request(flags, found_project(project), working_folder=Path.cwd())
-    job = MatrixJob.planned(request, flags.matrix_cells, out_dir=out_dir, out_json=out_json, out_md=out_md, deltas=not no_plugin_deltas)
+    job = MatrixJob.planned(
+        request,
+        flags.matrix_cells,
+        out_dir=out_dir,
+        out_json=out_json,
+        out_md=out_md,
+        deltas=not no_plugin_deltas,
+        matrix_file=matrix_cells,
+    )
     return job.run(max_cost_usd=max_cost_usd, context7_id=context7_id, as_json=json_result)

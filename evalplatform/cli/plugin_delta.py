@@ -1,6 +1,7 @@
 """`evalplatform arms plugin-delta`: what a plugin set does to every arm, from two arms.v1 files."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,7 +39,7 @@ def plugin_delta(
     from evalplatform.reports.compared_run_file import read_compared_run
     from evalplatform.reports.plugin_delta_report import plugin_delta_page
 
-    targets = _targets(out_json=out_json, out_md=out_md, out_html=out_html)
+    targets = _targets(out_json=out_json, out_md=out_md, out_html=out_html, inputs=(baseline_json, plugin_json))
     names = _run_names(baseline_json, plugin_json)
     baseline, plugin = (read_compared_run(path, name=name) for path, name in zip((baseline_json, plugin_json), names, strict=True))
     delta = compared(baseline, plugin, correction=stats_correction)
@@ -48,10 +49,10 @@ def plugin_delta(
     return _told(delta, page, _written(delta, page, targets), as_json=json_result)
 
 
-def _targets(*, out_json: Path | None, out_md: Path | None, out_html: Path | None) -> dict[str, Path]:
-    """Return where each form of the delta goes, no two of them to one place."""
+def _targets(*, out_json: Path | None, out_md: Path | None, out_html: Path | None, inputs: Sequence[Path]) -> dict[str, Path]:
+    """Return where each form of the delta goes, no two of them to one place, and none to that of a file that is read."""
     from evalplatform.cli.console import found_project_file
-    from evalplatform.kernel.errors import InputError
+    from evalplatform.cli.files import check_places
 
     project_file = found_project_file()
     # Beside the project file, not in the working directory: that may be a folder of documents, which the report would then be one of.
@@ -59,10 +60,7 @@ def _targets(*, out_json: Path | None, out_md: Path | None, out_html: Path | Non
     targets = {"--out-json": out_json or folder / f"{FILE_STEM}.json", "--out-md": out_md or folder / f"{FILE_STEM}.md"}
     if out_html is not None:
         targets["--out-html"] = out_html
-    taken: dict[Path, str] = {}
-    for option, path in targets.items():
-        if (first := taken.setdefault(path.absolute(), option)) != option:
-            raise InputError(f"names the file that {first} names.", file=path, field=option)
+    check_places(targets.items(), inputs=[*inputs, *([] if project_file is None else [project_file])])
     return targets
 
 

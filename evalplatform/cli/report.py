@@ -52,7 +52,7 @@ def model_compare(
     paths = {"regular": list(regular_runs or ()), "golden": list(golden_runs or ())}
     names = checked_run_ids(run_ids, paths)
     places = {"--out": out, "--out-html": out_html, "--out-json": out_json}
-    check_places(places, inputs=[file for files in paths.values() for file in files])
+    check_places(places.items(), inputs=[file for files in paths.values() for file in files])
     sections: Compared = {
         section: compare_models(
             [read_compared_run(path, name=name) for path, name in zip(files, names, strict=True)],

@@ -63,6 +63,14 @@ def read_batch_folder(folder: Path) -> BatchFolder:
     return found
 
 
+def files_of_batch(folder: Path) -> list[Path]:
+    """Return the files that `read_batch_folder` would look at, those among them that it skips too; none where it would raise."""
+    try:
+        return [path for path in folder.iterdir() if ".json" in path.name]
+    except OSError:
+        return []
+
+
 def profile_now(path: Path) -> ProfileNow:
     """Return a profile's file with the digest of the prompt that it gives now, as an arm would send it.
 

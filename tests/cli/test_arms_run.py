@@ -209,6 +209,11 @@ def test_the_baseline_arm_is_a_name_and_deltas_are_taken_from_it(command: Comman
         (("--out-json", f"{'x' * 300}.json"), "--out-json: cannot be written: file name too long."),
         (("--out-json", "a\0b.json"), "'--out-json'"),
         (("--out-json", "same", "--out-md", "same"), "same: --out-md: names the file that --out-json names."),
+        (("--out-json", "questions.json"), "questions.json: --out-json: is one of the files that are read"),
+        (("--out-md", "evalplatform.yaml"), "evalplatform.yaml: --out-md: is one of the files that are read"),
+        (("--out-md", "results/../skills/use-kettle/SKILL.md"), "SKILL.md: --out-md: is one of the files that are read"),
+        (("--out-md", "docs/boiling.md"), "docs/boiling.md: --out-md: is one of the files that are read"),
+        (("--arms", "baseline,profile:profiles/plain-speaker.md", "--out-md", "profiles/plain-speaker.md"), "files that are read"),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_any_call(command: Command, project: Path, flags: tuple[str, ...], said: str) -> None:
@@ -219,6 +224,13 @@ def test_what_cannot_be_run_is_refused_before_any_call(command: Command, project
         assert said in ran.err
         assert stub.requests == 0
     assert not (project / "results" / "arms" / "kettle.json").exists()
+
+
+def test_a_rerun_replaces_its_own_report_also_inside_the_folder_of_documents(command: Command, project: Path) -> None:
+    run = ("arms", "run", "--suite", "kettle", "--arms", "baseline,docs:local:.")
+    assert command(*run).code == 0
+    assert command(*run, "--max-tokens", "50").code == 0
+    assert command(*run, "--out-md", "docs/new.md").code == 0, "a new file takes nobody's place"
 
 
 def test_a_product_with_separators_stays_inside_the_results_folder(command: Command, project: Path) -> None:

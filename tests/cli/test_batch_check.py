@@ -332,6 +332,23 @@ def test_what_cannot_be_answered_ends_with_2(command: Command, batch: Path, tmp_
     assert said in ran.err
 
 
+@pytest.mark.parametrize("option", ["--out-md", "--out-html", "--junit"])
+def test_no_report_takes_the_place_of_a_run_or_of_the_profile(command: Command, batch: Path, tmp_path: Path, option: str) -> None:
+    (tmp_path / "profile.md").write_text("Answer in one sentence.\n")
+    (batch / "lost.json.rejected").write_text("{}")
+    runs = {path: path.read_bytes() for path in batch.iterdir()}
+    for place in (*runs, tmp_path / "profile.md"):
+        ran = command("batch", "check", batch, "--profile", "profile.md", option, place)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"{place}: {option}: is one of the files that are read" in ran.err
+    assert {path: path.read_bytes() for path in batch.iterdir()} == runs
+
+
+def test_a_report_inside_the_folder_is_replaced_by_the_next(command: Command, batch: Path) -> None:
+    for _ in range(2):
+        assert command("batch", "check", batch, "--out-md", batch / "check.md", "--junit", batch / "check.xml").code == 0
+
+
 def test_a_junit_file_of_an_earlier_success_does_not_outlive_the_batch(command: Command, batch: Path, tmp_path: Path) -> None:
     assert command("batch", "check", batch, "--junit", "check.xml").code == 0
     for path in batch.iterdir():

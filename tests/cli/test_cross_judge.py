@@ -296,7 +296,10 @@ def test_files_of_the_same_answers_that_differ_otherwise_are_refused(command: Co
         ((OWN_FILE, OWN_FILE, "--judges", "strict"), "is named twice."),
         (("none.json", "--judges", "strict"), "none.json: cannot be read"),
         ((OWN_FILE, "--judges", "facts"), "judges.facts.kind: the kind 'overlap' grades by expected facts, which no arms.v1 file holds"),
-        ((OWN_FILE, "--judges", "strict", "--out-md", "o", "--out-html", "o"), "o: --out-html: names a file that another flag names."),
+        ((OWN_FILE, "--judges", "strict", "--out-md", "o", "--out-html", "o"), "o: --out-html: names the file that --out-md names."),
+        ((OWN_FILE, "--judges", "strict", "--out-json", f"./docs/../{OWN_FILE}"), "--out-json: is one of the files that are read"),
+        ((OWN_FILE, "--judges", "strict", "--out-md", "strict.md"), "strict.md: --out-md: is one of the files that are read"),
+        (("--suite", "kettle", "--judges", "strict", "--out-md", "questions.json"), "--out-md: is one of the files that are read"),
     ],
 )
 def test_what_cannot_be_asked_is_said_with_the_nearest_name(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evalplatform.cli.files import check_writable, write_if_changed, write_new
+from evalplatform.cli.files import check_outputs, check_places, check_writable, write_if_changed, write_new
 from evalplatform.kernel.errors import InputError
 from tests.support.small_disk import grow, small_disk
 
@@ -33,3 +33,49 @@ def test_a_name_that_became_a_folder_leaves_nothing_beside_it(tmp_path: Path) ->
     with pytest.raises(InputError):
         check_writable(tmp_path / "kettle.md", field="--out")
     assert [path.name for path in tmp_path.iterdir()] == ["kettle.md"]
+
+
+@pytest.fixture
+def run_file(tmp_path: Path) -> Path:
+    (tmp_path / "runs").mkdir()
+    path = tmp_path / "runs" / "paid.json"
+    path.write_text("a run")
+    return path
+
+
+@pytest.mark.parametrize(
+    "spelling", ["runs/paid.json", "./runs/../runs/paid.json", "linked/paid.json", "latest.json", "new/../runs/paid.json", "other.json"]
+)
+def test_no_spelling_of_a_file_that_is_read_can_be_written_to(
+    run_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "linked").symlink_to("runs", target_is_directory=True)
+    (tmp_path / "latest.json").symlink_to("runs/paid.json")
+    (tmp_path / "other.json").hardlink_to(run_file)
+    for output, read in ((Path(spelling), run_file), (run_file, Path(spelling))):
+        with pytest.raises(InputError, match=r"--out: is one of the files that are read, and is not overwritten"):
+            check_places([("--out", output)], inputs=[read])
+
+
+def test_two_results_have_two_places_though_neither_is_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "linked").symlink_to("runs", target_is_directory=True)
+    with pytest.raises(InputError, match=r"linked/new\.md: --out-html: names the file that --out-md names\."):
+        check_places([("--out-json", None), ("--out-md", Path("runs/new.md")), ("--out-html", Path("linked/new.md"))])
+    with pytest.raises(InputError, match=r"--out-dir: is a file that two results would go to\."):
+        check_places([("--out-dir", Path("a.md")), ("--out-dir", tmp_path / "a.md")])
+    assert not list((tmp_path / "runs").iterdir())
+
+
+def test_an_earlier_result_may_be_replaced_and_a_missing_input_is_in_nobodys_way(run_file: Path, tmp_path: Path) -> None:
+    check_places([("--out", run_file)], inputs=[tmp_path / "missing.json"])
+
+
+def test_a_place_that_is_taken_is_told_before_any_folder_is_made(run_file: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        check_outputs([("--out-md", tmp_path / "new" / "a.md"), ("--out-json", run_file)], inputs=[run_file])
+    assert not (tmp_path / "new").exists()
+    check_outputs([("--out-md", tmp_path / "new" / "a.md")], inputs=[run_file])
+    assert not list((tmp_path / "new").iterdir())

@@ -171,6 +171,8 @@ def test_the_offline_judge_sees_missing_facts_and_no_contradiction(command: Comm
         (("--degradation", "pading"), "Did you mean 'padding'?"),
         (("--bases", "0"), "--bases"),
         (("--min-accuracy", "80"), "--min-accuracy"),
+        (("--out-md", "questions.json"), "questions.json: --out-md: is one of the files that are read"),
+        (("--out-md", "a.md", "--out-html", "docs/../a.md"), "docs/../a.md: --out-html: names the file that --out-md names."),
         ((), "the suite 'kettle' has no arm_answers of partition 'reader-26ddb5' yet"),
     ],
 )

@@ -273,7 +273,16 @@ REFUSED: dict[str, Refusal] = {
     "an unknown suite": (("arms", "matrix-run", "--suite", "kettel"), "Did you mean 'kettle'?"),
     "sampling of a suite's own cells": ((*RUN, "--temperature", "0.5"), "--temperature: is for the cells of --matrix-cells"),
     "a place that cannot be written": ((*RUN, "--out-dir", "questions.json"), "questions.json"),
-    "one file for two": ((*RUN, "--out-json", "m/cells/small-cut.json", "--out-dir", "m"), "--out-json: names a file that"),
+    "one file for two": (
+        (*RUN, "--out-json", "m/cells/small-cut.json", "--out-dir", "m"),
+        "--out-json: names the file that --out-dir names.",
+    ),
+    "the matrix file as a report": ((*RUN, "--matrix-cells", "matrix.json", "--out-json", "matrix.json"), "files that are read"),
+    "a skill as a report": ((*RUN, "--out-md", "skills/use-kettle/SKILL.md"), "--out-md: is one of the files that are read"),
+    "questions below the folder of results": (
+        (*RUN, "--questions", "m/matrix-rollup.json", "--out-dir", "m"),
+        "m/matrix-rollup.json: --out-json: is one of the files that are read",
+    ),
     "an arm that does not exist": ((*RUN, "--arms", "baseline,skil:x"), "skil"),
     "a folder that is not there": ((*RUN, "--arms", "baseline,skill:nowhere"), "nowhere"),
     "a judge that nobody asks": ((*RUN[:-1], "--judge-model", "rubric"), "--judge-model: changes nothing without --judge"),

@@ -120,6 +120,8 @@ def test_a_report_that_has_no_place_to_go_is_said_before_any_is_written(command:
 def test_no_report_takes_the_place_of_another_or_of_a_file_that_is_read(command: Command, files: dict[str, Path]) -> None:
     before = files["a"].read_bytes()
     runs = (*COMPARE, "--regular-runs", files["a"], "--run-ids", "x")
-    assert "--out: is one of the files that are read" in command(*runs, "--out", "a.json").err
+    Path("latest.json").symlink_to("a.json")
+    for place in ("a.json", "latest.json"):
+        assert "--out: is one of the files that are read" in command(*runs, "--out", place).err
     assert "--out-json: names the file that --out names" in command(*runs, "--out", "c.md", "--out-json", "./c.md").err
     assert files["a"].read_bytes() == before

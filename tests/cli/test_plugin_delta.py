@@ -125,6 +125,18 @@ def test_two_reports_in_one_place_are_refused_before_anything_is_written(command
     assert not Path("d.json").exists()
 
 
+@pytest.mark.parametrize("option", ["--out-json", "--out-md", "--out-html"])
+def test_no_form_of_a_delta_takes_the_place_of_a_run(command: Command, files: tuple[Path, Path], tmp_path: Path, option: str) -> None:
+    (tmp_path / "linked").symlink_to(tmp_path, target_is_directory=True)
+    before = [path.read_bytes() for path in files]
+    for place in (files[0], Path("linked") / files[1].name):
+        ran = command("arms", "plugin-delta", "--baseline-json", files[0], "--plugin-json", files[1], option, place)
+        assert (ran.code, ran.out) == (2, "")
+        assert f"{place}: {option}: is one of the files that are read, and is not overwritten" in ran.err
+    assert [path.read_bytes() for path in files] == before
+    assert not Path("results").exists()
+
+
 def test_beside_a_project_results_stand_in_its_folder(
     command: Command, project: Path, files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
