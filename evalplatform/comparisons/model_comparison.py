@@ -1,6 +1,6 @@
 """Runs beside each other over a shared baseline: what one arm gains in each, and who answers best with it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -8,11 +8,12 @@ from evalplatform.comparisons.arm_differences import family_of_differences
 from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun
 from evalplatform.comparisons.difficulty_rows import difficulty_rows
 from evalplatform.comparisons.head_to_head import Column, Contender, differences_of, head_to_head, known, run_pairs
-from evalplatform.comparisons.model_comparison_records import ArmDifference, ModelComparison, PooledReplicates, RankedRun, RunRow
+from evalplatform.comparisons.model_comparison_records import ArmDifference, ModelComparison, PooledReplicates, RankedRun, RunRow, Uncovered
 from evalplatform.comparisons.refusals import NoCommonQuestion, Refused
 from evalplatform.comparisons.replicates import pooled_runs
 from evalplatform.comparisons.rivals import other_texts, rival_refusals, rival_warnings, scored_arm
 from evalplatform.kernel.errors import InputError, UnknownNameError
+from evalplatform.project.policy import LEAST_COVERAGE_RATE
 from evalplatform.stats.mean import plain_mean
 from evalplatform.stats.multiplicity import Correction
 
@@ -28,6 +29,7 @@ def compare_models(
     """Return the runs beside each other, or every reason why they may not be compared.
 
     All numbers are of the questions that every run has, so that neither the order of the runs nor that of their questions changes one.
+    A run with points for too few of them is in no ranking, and named in `uncovered`.
     Deltas are means of paired differences; significance is decided on unrounded p-values, corrected over the runs.
 
     Args:
@@ -51,7 +53,9 @@ def compare_models(
     if not common:
         return Refused(comparison=COMPARISON, runs=names, refusals=(NoCommonQuestion(runs=names),))
     sides = [_Side.of(run, arm, common) for run in rows]
-    return _compared(sides, common, treatment_arm=arm, correction=correction, pooled=pooled).model_copy(
+    asked = set(runs[0].identity.question_ids).intersection(*(run.identity.question_ids for run in runs[1:]))
+    uncovered = [few for run in rows if (few := _uncovered(run, arm, asked)) is not None]
+    return _compared(sides, common, treatment_arm=arm, correction=correction, pooled=pooled, uncovered=uncovered).model_copy(
         update={"warnings": tuple(rival_warnings(runs, treatment_arm=arm))}
     )
 
@@ -70,6 +74,16 @@ class _Side:
             [table.get(question) for question in common] for table in (run.arms[run.identity.baseline_arm].points, _arm(run, arm).points)
         )
         return cls(run=run, baseline=baseline, contender=Contender(run.name, points, differences_of(points, baseline)))
+
+
+def _uncovered(run: ComparedRun, treatment_arm: str | None, asked: Set[str]) -> Uncovered | None:
+    """Return for how few of the questions asked a run has points, if that is too little.
+
+    A run that has no arm beside its baseline needs no others; one whose other arms were never scored has no pair.
+    """
+    arms = (run.identity.baseline_arm, *((treatment_arm,) if treatment_arm in run.arms else run.treatment_arms))
+    pairs = len(asked.intersection(*(run.arms[arm].points for arm in arms)))
+    return Uncovered(run=run.name, arms=arms, pairs=pairs, questions=len(asked)) if pairs < LEAST_COVERAGE_RATE * len(asked) else None
 
 
 def _check(runs: Sequence[ComparedRun], treatment_arm: str | None) -> None:
@@ -95,6 +109,7 @@ def _compared(
     treatment_arm: str | None,
     correction: Correction,
     pooled: Sequence[PooledReplicates],
+    uncovered: Sequence[Uncovered],
 ) -> ModelComparison:
     contenders = [side.contender for side in sides]
     deltas = family_of_differences([known(one.deltas) for one in contenders], correction=correction)
@@ -107,19 +122,22 @@ def _compared(
         (one.name, other.name): difference for one, other in combinations(runs, 2) if (difference := other_texts([one, other])) is not None
     }
     identity = runs[0].identity
+    ranked = {row.run for row in rows} - {few.run for few in uncovered}
     return ModelComparison(
         baseline_arm=identity.baseline_arm,
         treatment_arm=treatment_arm,
         library_name=identity.library_name,
         common_questions=len(common),
+        is_judged=identity.is_judged,
+        uncovered=tuple(uncovered),
         correction=correction,
         runs=rows,
         pooled=tuple(pooled),
         difficulty=difficulty_rows(contenders, common, stated=[run.difficulty for run in runs]),
         head_to_head=head_to_head(contenders),
         pairs=run_pairs(contenders, refusals=untold, correction=correction),
-        quality_ranking=_ranked(rows, _baseline_points if treatment_arm is None else _treatment_points),
-        delta_ranking=_ranked(rows, _delta_points),
+        quality_ranking=_ranked(rows, ranked, _baseline_points if treatment_arm is None else _treatment_points),
+        delta_ranking=_ranked(rows, ranked, _delta_points),
     )
 
 
@@ -152,8 +170,8 @@ def _arm(run: ComparedRun, arm: str | None) -> ComparedArm:
     return _NOT_IN_RUN if arm is None else run.arms.get(arm, _NOT_IN_RUN)
 
 
-def _ranked(rows: Sequence[RunRow], points_of: Callable[[RunRow], float | None]) -> tuple[RankedRun, ...]:
-    placed = [(points, row.run) for row in rows if (points := points_of(row)) is not None]
+def _ranked(rows: Sequence[RunRow], ranked: Set[str], points_of: Callable[[RunRow], float | None]) -> tuple[RankedRun, ...]:
+    placed = [(points, row.run) for row in rows if row.run in ranked and (points := points_of(row)) is not None]
     ranks = {run: 1 + sum(other > points for other, _ in placed) for points, run in placed}
     ordered = sorted(rows, key=lambda row: ranks.get(row.run, len(rows) + 1))  # stable: equal points stand in the order of the runs
     return tuple(RankedRun(rank=ranks.get(row.run), run=row.run, points=points_of(row)) for row in ordered)

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from evalplatform.comparisons.compared_run import CostFigures
-from evalplatform.comparisons.refusals import FactorDiffers
+from evalplatform.comparisons.refusals import FactorDiffers, RunSays
 from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.comparisons.significance import Verdict
 from evalplatform.kernel.values import Value
@@ -36,6 +36,23 @@ class FactorUnstated(Value):
 
 
 ComparisonWarning = Annotated[RunsDiffer | NoScoredArm | RunTruncated | FactorUnstated, Field(discriminator="warning")]
+
+
+class OneNameForOthers(Value):
+    """Warning: one run id stands for other models, harnesses or plugin sets in one section of a report than in another."""
+
+    warning: Literal["one_name_for_others"] = "one_name_for_others"
+    run: str
+    sections: tuple[RunSays, ...]
+
+
+class Uncovered(Value):
+    """A run with too little to be ranked by: points in all of `arms` for `pairs` of the `questions` that every run was asked."""
+
+    run: str
+    arms: tuple[str, ...]
+    pairs: int
+    questions: int
 
 
 class PooledReplicates(Value):
@@ -150,7 +167,7 @@ class RunPair(Value):
 
 
 class RankedRun(Value):
-    """A place in a ranking, highest points first. Equal points share a rank; without points there is none."""
+    """A place in a ranking, highest points first. Equal points share a rank; without points, or with too few, there is none."""
 
     rank: int | None
     run: str
@@ -164,6 +181,9 @@ class ModelComparison(Value):
         baseline_arm: the arm that deltas are taken from.
         treatment_arm: the arm that all are scored on; None where no run has points for any arm but the baseline.
         common_questions: how many questions all runs have.
+        is_judged: whether somebody judged; if not, there are costs to see and nothing is compared.
+        uncovered: the runs with points for under 95% of the questions that all were asked. They are in no ranking, and while there is one
+            the comparison is not an answer.
         runs: a row each, in the order given.
         correction: of the p-values in a family: all deltas, all pairs' quality, all pairs' benefit.
         quality_ranking: by mean points of the scored arm, of the baseline arm where there is no other.
@@ -174,6 +194,8 @@ class ModelComparison(Value):
     treatment_arm: str | None
     library_name: str | None
     common_questions: int
+    is_judged: bool
+    uncovered: tuple[Uncovered, ...] = ()
     correction: Correction
     runs: tuple[RunRow, ...]
     pooled: tuple[PooledReplicates, ...] = ()

@@ -84,17 +84,17 @@ def replicate_label(names: Sequence[str]) -> str:
 def _pooled(group: Sequence[ComparedRun], label: str, treatment_arm: str | None) -> ComparedRun:
     first = group[0]
     scored = [arm for arm in (treatment_arm,) if arm is not None and any(arm in run.scored_treatment_arms for run in group)]
-    arms = (first.identity.baseline_arm, *scored)
-    in_all = set(group[0].arms[arms[0]].points).intersection(*(run.arms[arm].points for run in group for arm in arms))
+    compared = (first.identity.baseline_arm, *scored)
+    in_all = set(first.arms[compared[0]].points).intersection(*(run.arms[arm].points for run in group for arm in compared))
     kept = tuple(question for question in first.identity.question_ids if question in in_all)
     return replace(
         first,
         name=label,
         source=", ".join(run.source for run in group),
         identity=first.identity.model_copy(
-            update={"arms": arms, "question_ids": kept, "evaluation_ids": kept, "total_questions": len(kept)},
+            update={"question_ids": kept, "evaluation_ids": kept if first.identity.is_judged else None, "total_questions": len(kept)},
         ),
-        arms={arm: _pooled_arm([run.arms[arm] for run in group], kept) for arm in arms},
+        arms={arm: _pooled_arm([run.arms[arm] for run in group], kept if arm in compared else ()) for arm in first.identity.arms},
         difficulty={question: value for run in reversed(group) for question, value in run.difficulty.items()},
     )
 

@@ -9,12 +9,16 @@ from evalplatform.comparisons.model_comparison_records import (
     FactorUnstated,
     ModelComparison,
     NoScoredArm,
+    OneNameForOthers,
     RunRow,
     RunsDiffer,
+    Uncovered,
 )
 from evalplatform.comparisons.refusals import Refused
 from evalplatform.comparisons.run_warnings import RunTruncated
+from evalplatform.comparisons.section_names import names_of_others
 from evalplatform.kernel.text import plural
+from evalplatform.project.policy import LEAST_COVERAGE_RATE
 from evalplatform.reports import words
 from evalplatform.reports.cost_plot import CostDot, cost_plot
 from evalplatform.reports.forest_plot import ForestRow, forest_plot
@@ -49,7 +53,10 @@ def model_comparison_page(sections: Compared) -> Page:
         title=f"Model comparison of {words.listed(arms)}" if arms else "Models that were not compared",
         subtitle=_subtitle(sections),
         headline_facts=tuple(fact for name, found in made.items() for fact in _facts(found, prefixes[name])),
-        notices=tuple(notice for name, found in sections.items() for notice in _notices(found, prefixes[name])),
+        notices=(
+            *(Notice(level="caution", text=sentence) for sentence in section_warning_sentences(sections)),
+            *(notice for name, found in sections.items() for notice in _notices(found, prefixes[name])),
+        ),
         findings=tuple(finding for name, found in made.items() for finding in _findings(found, prefixes[name])),
         figures=tuple(figure for name, found in made.items() for figure in _figures(found, prefixes[name])),
         sections=tuple(
@@ -82,6 +89,32 @@ def warning_sentence(warning: ComparisonWarning) -> str:
             )
 
 
+def shortfall_sentences(found: ModelComparison) -> Iterator[str]:
+    """Yield why a comparison that was made is not an answer: nobody judged, or runs have points for too few questions."""
+    if not found.is_judged:
+        yield "Nobody judged these runs: there are costs to see, and nothing is compared."
+        return
+    yield from map(_uncovered_sentence, found.uncovered)
+
+
+def section_warning_sentences(sections: Compared) -> Iterator[str]:
+    """Yield what a reader has to know of the sections together."""
+    yield from map(_one_name_sentence, names_of_others(sections))
+
+
+def _uncovered_sentence(few: Uncovered) -> str:
+    return (
+        f"{few.run} has points in {words.listed(list(few.arms))} for {few.pairs:,} of {plural(few.questions, 'question')} "
+        f"({words.percent(few.pairs / few.questions)}), and at least {LEAST_COVERAGE_RATE:.0%} are needed: it is not ranked, and the "
+        "comparison is not an answer."
+    )
+
+
+def _one_name_sentence(warning: OneNameForOthers) -> str:
+    said = "; ".join(f"{side.run}: {side.says}" for side in warning.sections)
+    return f"The run id {warning.run} does not stand for the same in every section: {said}. Numbers under it are not of one model."
+
+
 def _subtitle(sections: Compared) -> str:
     names = [row.run for found in sections.values() if isinstance(found, ModelComparison) for row in found.runs]
     names += [name for found in sections.values() if isinstance(found, Refused) for name in found.runs]
@@ -106,6 +139,7 @@ def _notices(found: ModelComparison | Refused, prefix: str) -> Iterator[Notice]:
         for refusal in found.refusals:
             yield Notice(level="problem", text=f"{prefix}{refusal_sentence(refusal)}")
         return
+    yield from (Notice(level="problem", text=f"{prefix}{sentence}") for sentence in shortfall_sentences(found))
     for warning in found.warnings:
         yield Notice(level="note" if isinstance(warning, FactorUnstated) else "caution", text=f"{prefix}{warning_sentence(warning)}")
 

@@ -10,6 +10,7 @@ from evalplatform.comparisons.model_comparison_records import (
     RankedRun,
     RunPair,
     RunRow,
+    Uncovered,
 )
 from evalplatform.reports import words
 from evalplatform.reports.refusal_words import refusal_sentence
@@ -42,10 +43,10 @@ def comparison_sections(compared: ModelComparison) -> Iterator[Section]:
         if compared.pairs:
             yield _pairs(compared)
         yield _benefit(compared)
-    yield _ranking("ranking-quality", f"Ranking by points of {compared.ranked_arm}", compared.quality_ranking)
+    yield _ranking("ranking-quality", f"Ranking by points of {compared.ranked_arm}", compared.quality_ranking, compared.uncovered)
     if compared.treatment_arm is not None:
         title = f"Ranking by what {compared.treatment_arm} adds"
-        yield _ranking("ranking-delta", title, compared.delta_ranking, signed=True)
+        yield _ranking("ranking-delta", title, compared.delta_ranking, compared.uncovered, signed=True)
 
 
 def scored_arm_name(compared: ModelComparison) -> str:
@@ -276,10 +277,17 @@ def _benefit_row(row: RunRow) -> tuple[str, ...]:
     return (row.run, words.points(row.delta.delta_points, signed=True), difference_interval(row.delta), *shares)
 
 
-def _ranking(key: str, title: str, ranked: Sequence[RankedRun], *, signed: bool = False) -> Section:
+def _ranking(key: str, title: str, ranked: Sequence[RankedRun], uncovered: Sequence[Uncovered], *, signed: bool = False) -> Section:
     columns = (Column(label="Rank"), RUN, Column(label="Points"))
-    rows = [(words.count(place.rank), place.run, words.points(place.points, signed=signed)) for place in ranked]
-    return Section(key=key, title=title, table=_table(columns, rows))
+    rows = [(words.count(place.rank), place.run, words.points(place.points, signed=signed)) for place in ranked if place.rank is not None]
+    left_out = [f"{place.run} ({_why_unranked(place, uncovered)})" for place in ranked if place.rank is None]
+    notes = (f"Not ranked: {words.listed(left_out)}.",) if left_out else ()
+    return Section(key=key, title=title, table=_table(columns, rows), notes=notes)
+
+
+def _why_unranked(place: RankedRun, uncovered: Sequence[Uncovered]) -> str:
+    few = next((few for few in uncovered if few.run == place.run), None)
+    return "no points" if few is None else f"{few.pairs:,} of {few.questions:,} questions have points in {words.listed(list(few.arms))}"
 
 
 def _table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Table:

@@ -4,16 +4,17 @@ from collections.abc import Mapping, Sequence
 
 from evalplatform.comparisons.compared_run import ComparedRun
 from evalplatform.comparisons.model_comparison import compare_models
+from evalplatform.comparisons.model_comparison_records import ModelComparison
 from evalplatform.comparisons.refusals import Refused
 from evalplatform.project.cells import Cell, JudgeCell
-from evalplatform.reports.model_comparison_report import model_comparison_json, model_comparison_page
+from evalplatform.reports.model_comparison_report import model_comparison_json, model_comparison_page, shortfall_sentences
 from evalplatform.reports.view import Notice
 from evalplatform.stages.comparison_runs import refusal_sentences
 from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.suite_comparison import Compared, SuiteComparison
 
 ASSET = "model_comparison"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 FILE_STEM = "model-comparison"
 MOST_CELLS = 40
 """Cells are compared pair by pair: 40 are 780 pairs an arm; 200 took 35 s and 7 MB an arm, and nobody reads that."""
@@ -47,6 +48,12 @@ def _compared(context: SuiteContext, runs: Sequence[ComparedRun], missing: Mappi
     return Compared(
         data=model_comparison_json(made),
         page=page.model_copy(update={"notices": notices}),
-        refusals=refusal_sentences(found for found in made.values() if isinstance(found, Refused)),
+        refusals=refusal_sentences(found for found in made.values() if isinstance(found, Refused)) + _shortfalls(made),
         main_sections=tuple(f"{arm}-{section}" for arm in made for section in MAIN_SECTIONS),
     )
+
+
+def _shortfalls(made: Mapping[str, ModelComparison | Refused]) -> tuple[str, ...]:
+    """Return why comparisons that were made are no answers, each reason once."""
+    found = (one for one in made.values() if not isinstance(one, Refused))
+    return tuple(dict.fromkeys(sentence for one in found for sentence in shortfall_sentences(one)))

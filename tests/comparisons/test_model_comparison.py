@@ -10,7 +10,8 @@ from scipy import stats
 from evalplatform.comparisons.compared_run import ComparedRun
 from evalplatform.comparisons.difficulty_rows import difficulty_name
 from evalplatform.comparisons.model_comparison import compare_models
-from evalplatform.comparisons.model_comparison_records import ModelComparison, RankedRun, RunRow, RunWins
+from evalplatform.comparisons.model_comparison_records import ModelComparison, RankedRun, RunRow, RunWins, Uncovered
+from evalplatform.comparisons.section_names import names_of_others
 from evalplatform.reports.compared_run_file import read_compared_run
 from evalplatform.reports.rounding import rounded_or_none, rounded_p
 from tests.support.model_runs import BETTER, TWO_ARMS, Points, cost_block, model_run
@@ -241,3 +242,59 @@ def test_pooled_runs_are_called_what_their_names_share(names: tuple[str, ...], l
 def test_two_pools_that_would_have_one_label_are_told_apart() -> None:
     runs = [model_run(f"m{place}", model=model) for place, model in enumerate(("x", "x", "y", "y"))]
     assert [row.run for row in compared(*runs, pool_replicates=True).runs] == ["m[n=2]", "m[n=2]'"]
+
+
+UNJUDGED: dict[str, Any] = {"evaluations": None, "judge_model": None, "judge_provider": None, "judge_context": None}
+
+
+def test_a_run_with_points_for_too_few_questions_is_in_no_ranking_however_many_it_has() -> None:
+    lucky: Points = {**TWO_ARMS, "docs": [100.0, *[None] * 7]}
+    found = compared(model_run("a"), model_run("lucky", lucky), model_run("b", BETTER))
+    assert found.uncovered == (Uncovered(run="lucky", arms=("baseline", "docs"), pairs=1, questions=8),)
+    for ranking, first in ((found.quality_ranking, "b"), (found.delta_ranking, "a")):
+        assert ranking[0].run == first
+        assert (ranking[-1].run, ranking[-1].rank) == ("lucky", None)
+    assert found.quality_ranking[-1].points == 100.0
+
+
+def test_nineteen_of_twenty_questions_are_enough_and_eighteen_are_not() -> None:
+    def left(unscored: int) -> ModelComparison:
+        few: Points = {"baseline": [50.0] * 20, "docs": [*[60.0] * (20 - unscored), *[None] * unscored]}
+        return compared(model_run("a", few))
+
+    assert left(1).uncovered == ()
+    assert [few.pairs for few in left(2).uncovered] == [18]
+
+
+def test_a_run_with_only_a_baseline_is_covered_by_its_baseline() -> None:
+    bare = {"baseline": TWO_ARMS["baseline"]}
+    assert compared(model_run("a"), model_run("bare", bare)).uncovered == ()
+    holed: Points = {"baseline": [50.0, *[None] * 7]}
+    assert compared(model_run("a"), model_run("bare", holed)).uncovered == (
+        Uncovered(run="bare", arms=("baseline",), pairs=1, questions=8),
+    )
+
+
+def test_questions_that_replicates_lost_by_pooling_count_as_asked() -> None:
+    replicates = [model_run(name, points, model="s") for name, points in (("s1", HOLES), ("s2", BETTER))]
+    assert compared(*replicates, model_run("whole"), pool_replicates=True).uncovered == (
+        Uncovered(run="s[n=2]", arms=("baseline", "docs"), pairs=6, questions=8),
+    )
+
+
+def test_runs_that_nobody_judged_are_said_to_be_unjudged() -> None:
+    found = compared(model_run("a", **UNJUDGED), model_run("b", **UNJUDGED))
+    assert (found.is_judged, [few.pairs for few in found.uncovered]) == (False, [0, 0])
+    assert compared(model_run("a")).is_judged
+
+
+def test_an_arm_that_was_asked_for_and_never_scored_is_no_answer() -> None:
+    unscored: Points = {**TWO_ARMS, "docs": [None] * 8}
+    assert [few.pairs for few in compared(model_run("a", unscored), model_run("b", unscored)).uncovered] == [0, 0]
+
+
+def test_a_run_id_that_stands_for_other_models_in_two_sections_is_found() -> None:
+    sections = {"regular": compared(model_run("a"), model_run("b")), "golden": compared(model_run("a", model="other"), model_run("b"))}
+    (warning,) = names_of_others(sections)
+    assert (warning.run, [side.says.split(",")[0] for side in warning.sections if side.says]) == ("a", ["a-model", "other"])
+    assert list(names_of_others({"regular": sections["regular"], "golden": sections["regular"]})) == []

@@ -140,3 +140,31 @@ def test_json_holds_the_unrounded_numbers_or_the_refusals() -> None:
         "words": "library",
         "sides": [{"run": "a", "says": "Kettle"}, {"run": "b", "says": "Teapot"}],
     }
+
+
+def test_a_run_with_too_few_points_is_a_problem_and_stands_below_the_rankings() -> None:
+    few: Points = {**TWO_ARMS, "docs": [100.0, *[None] * 7]}
+    page = model_comparison_page({"regular": compare_models([model_run("a"), model_run("few", few)])})
+    assert (page.notices[0].level, page.notices[0].text) == (
+        "problem",
+        (
+            "few has points in baseline and docs for 1 of 8 questions (12.5%), and at least 95% are needed: it is not ranked, and the "
+            "comparison is not an answer."
+        ),
+    )
+    text = page_markdown(page)
+    assert text.count("- Not ranked: few (1 of 8 questions have points in baseline and docs).") == 2
+    assert "| 1 | few |" not in text
+
+
+def test_a_report_of_runs_that_nobody_judged_says_so() -> None:
+    unjudged: dict[str, Any] = {"evaluations": None, "judge_model": None, "judge_provider": None, "judge_context": None}
+    page = model_comparison_page({"regular": compare_models([model_run("a", **unjudged)])})
+    assert ("problem", "Nobody judged these runs: there are costs to see, and nothing is compared.") in [
+        (notice.level, notice.text) for notice in page.notices
+    ]
+
+
+def test_one_run_id_for_two_models_is_said_above_both_sections() -> None:
+    page = model_comparison_page({"regular": compare_models([model_run("a")]), "golden": compare_models([model_run("a", model="other")])})
+    assert page.notices[0].text.startswith("The run id a does not stand for the same in every section: regular: a-model, openai")
