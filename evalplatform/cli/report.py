@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Reports over several runs.", no_args_is_help=True)
 
 DONE = 0
-NOT_COMPARED = 2
+NO_ANSWER = 2
 
 
 class _ModelCompare(ManyValuesCommand):
@@ -42,12 +42,13 @@ def model_compare(
     """Put runs beside each other over a shared baseline: what an arm adds to each, and which answers best with it. It asks no model.
 
     Runs that would look fine side by side and mean nothing are not compared: exit code 2, every reason is said, and nothing is written.
+    Where nobody judged, or a run has points for too few questions, the report is written, says so, and the exit code is 2 all the same.
     """
     from evalplatform.cli.files import check_places
     from evalplatform.comparisons.model_comparison import compare_models
     from evalplatform.comparisons.refusals import Refused
     from evalplatform.reports.compared_run_file import read_compared_run
-    from evalplatform.reports.model_comparison_report import model_comparison_json
+    from evalplatform.reports.model_comparison_report import model_comparison_json, shortfall_sentences
 
     paths = {"regular": list(regular_runs or ()), "golden": list(golden_runs or ())}
     names = checked_run_ids(run_ids, paths)
@@ -73,7 +74,8 @@ def model_compare(
             if place is not None:
                 typer.echo(f"wrote {place}")
     _say(sections, is_refused=is_refused)
-    return NOT_COMPARED if is_refused else DONE
+    is_answer = not is_refused and not any(any(shortfall_sentences(found)) for found in sections.values() if not isinstance(found, Refused))
+    return DONE if is_answer else NO_ANSWER
 
 
 def checked_run_ids(text: str, paths: dict[str, list[Path]]) -> list[str]:
@@ -125,14 +127,18 @@ def _write(sections: "Compared", places: Mapping[str, Path]) -> None:
 def _say(sections: "Compared", *, is_refused: bool) -> None:
     from evalplatform.cli.console import say
     from evalplatform.comparisons.refusals import Refused
-    from evalplatform.reports.model_comparison_report import warning_sentence
+    from evalplatform.reports.model_comparison_report import section_warning_sentences, shortfall_sentences, warning_sentence
     from evalplatform.reports.refusal_words import refusal_sentence
 
+    for sentence in section_warning_sentences(sections):
+        say(f"warning: {sentence}")
     for section, found in sections.items():
         if isinstance(found, Refused):
             for refusal in found.refusals:
                 say(f"error: {section}: {refusal_sentence(refusal)}")
         else:
+            for sentence in shortfall_sentences(found):
+                say(f"error: {section}: {sentence}")
             for warning in found.warnings:
                 say(f"warning: {section}: {warning_sentence(warning)}")
     if is_refused:

@@ -76,7 +76,7 @@ class _Side:
         return cls(run=run, baseline=baseline, contender=Contender(run.name, points, differences_of(points, baseline)))
 
 
-def _uncovered(run: ComparedRun, treatment_arm: str | None, asked: Set[str]) -> Uncovered | None:
+def _uncovered(run: ComparedRun, treatment_arm: str | None, asked: set[str]) -> Uncovered | None:
     """Return for how few of the questions asked a run has points, if that is too little.
 
     A run that has no arm beside its baseline needs no others; one whose other arms were never scored has no pair.

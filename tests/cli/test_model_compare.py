@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -125,3 +126,25 @@ def test_no_report_takes_the_place_of_another_or_of_a_file_that_is_read(command:
         assert "--out: is one of the files that are read" in command(*runs, "--out", place).err
     assert "--out-json: names the file that --out names" in command(*runs, "--out", "c.md", "--out-json", "./c.md").err
     assert files["a"].read_bytes() == before
+
+
+def test_too_few_points_are_exit_code_2_and_a_report_that_says_so(command: Command, files: dict[str, Path], tmp_path: Path) -> None:
+    few = run_file(tmp_path, "few", {**TWO_ARMS, "docs": [70.0, *[None] * 7]})
+    ran = command(*COMPARE, "--regular-runs", files["a"], few, "--run-ids", "x,y", "--out", "c.md")
+    assert (ran.code, ran.out) == (2, "wrote c.md\n")
+    assert "error: regular: y has points in baseline and docs for 1 of 8 questions" in ran.err
+    assert "not ranked" in (tmp_path / "c.md").read_text()
+
+
+def test_runs_that_nobody_judged_are_exit_code_2(command: Command, tmp_path: Path) -> None:
+    stamps: dict[str, Any] = {"evaluations": None, "judge_model": None, "judge_provider": None, "judge_context": None}
+    files = [run_file(tmp_path, name, TWO_ARMS, **stamps) for name in ("u", "v")]
+    ran = command(*COMPARE, "--regular-runs", *files, "--run-ids", "x,y", "--out", "c.md")
+    assert ran.code == 2
+    assert "error: regular: Nobody judged these runs" in ran.err
+
+
+def test_one_run_id_for_two_models_is_warned_of(command: Command, files: dict[str, Path]) -> None:
+    ran = command(*COMPARE, "--regular-runs", files["a"], "--golden-runs", files["b"], "--run-ids", "x", "--out", "c.md")
+    assert ran.code == 0
+    assert "warning: The run id x does not stand for the same in every section" in ran.err
