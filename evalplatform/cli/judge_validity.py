@@ -65,7 +65,7 @@ def validity(
     _write(found, outputs)
     _print(found, as_json=json_result)
     say(counts_words(found.calls))
-    return _exit_code(found, strict=strict)
+    return _exit_code(found, bases=bases, strict=strict)
 
 
 def _named_suite(known: list[str], named: str | None) -> str:
@@ -126,7 +126,7 @@ def _write(found: "TriedValidity", outputs: dict[str, Path | None]) -> None:
             say(f"wrote {path}")
 
 
-def _exit_code(found: "TriedValidity", *, strict: bool) -> int:
+def _exit_code(found: "TriedValidity", *, bases: int, strict: bool) -> int:
     from evalplatform.cli.console import say
     from evalplatform.reports import words
 
@@ -139,8 +139,18 @@ def _exit_code(found: "TriedValidity", *, strict: bool) -> int:
             state: [each.probe.name for each in found.validity.gate if each.state == state] for state in ("too_few_pairs", "unscored")
         }
         if short := by_state["too_few_pairs"]:
-            say(f"error: {words.listed(short)} could not be tried: too few pairs. Raise --bases, or name the others with --degradation.")
+            say(f"error: {words.listed(short)} could not be tried: too few pairs. {_for_more_pairs(found, bases)}")
         if unscored := by_state["unscored"]:
             say(f"error: {words.listed(unscored)} could not be tried: too many pairs have no points; the reasons stand above.")
         return NOT_ANSWERED
     return {"passed": VALID, "failed": NOT_VALID, "inconclusive": NOT_VALID if strict else VALID}[found.validity.verdict]
+
+
+def _for_more_pairs(found: "TriedValidity", bases: int) -> str:
+    """Return what helps where pairs are too few; more intact answers than there are do not."""
+    from evalplatform.kernel.text import plural
+
+    others = "name the others with --degradation."
+    if found.candidates > bases:
+        return f"Raise --bases, or {others}"
+    return f"All {plural(found.candidates, 'question')} with an answer are tried; ask more questions, or {others}"

@@ -143,6 +143,7 @@ def _result(
         wins=test.wins,
         ties=test.ties,
         losses=test.losses,
+        floored=sum(pair.intact_points == 0 for pair in scored),
         unscored_reasons=_unscored_reasons(pairs),
         accuracy=accuracy,
         longer_accuracy_rate=sum(_longer_share(pair) for pair in scored) / len(scored) if scored else None,

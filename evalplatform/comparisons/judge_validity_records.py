@@ -62,7 +62,8 @@ class ProbeResult(Value):
     `pairs` are those that both have points; `wins` rank the intact answer higher, `losses` the degraded one. `accuracy` is the share of
     wins, a tie counting as half, with Wilson's interval; `longer_accuracy_rate` is that of a counter of characters on the same pairs.
     `drop` is the mean of intact minus degraded points. `sign_p` is the exact two-sided sign test without ties; `sign_p_adjusted` is
-    corrected over the probes of the condition. Both are None below six pairs.
+    corrected over the probes of the condition. Both are None below six pairs. `floored` counts the pairs whose intact answer has 0
+    points: nothing can be ranked below it, so that the best it can come to is a tie.
 
     `state` is `unscored` where more than one pair in twenty lacks points: what a judge could not grade may be what it would have missed.
     `pairs_to_settle` is set where the state is `inconclusive`: how many pairs in all would decide, should the accuracy stay as it is; None
@@ -75,6 +76,7 @@ class ProbeResult(Value):
     wins: int
     ties: int
     losses: int
+    floored: int
     unscored_reasons: dict[str, int]
     accuracy: RateInterval | None
     longer_accuracy_rate: float | None

@@ -20,6 +20,7 @@ CAVEAT = (
     "A judge that sees the treatment material has more to go by: a delta judged with material stands on a higher level than one judged "
     "without it. Compare deltas within one condition alone; what lies between the two is no evidence that a treatment helps."
 )
+CHOICE = "one a question, chosen by their digests and not by their points"
 VERDICTS = {
     "passed": "The judge ranks intact answers above degraded ones",
     "failed": "The judge does not rank intact answers above degraded ones reliably",
@@ -42,6 +43,10 @@ _CONDITION_COLUMNS = (
     Column(label="Accuracy", meaning="Share of pairs with the intact answer ranked higher; a tie counts as half."),
     _INTERVAL,
     Column(label="Higher/equal/lower", meaning="Points of the intact answer beside those of its degraded copy."),
+    Column(
+        label="Intact at 0",
+        meaning="Pairs whose intact answer has 0 points, so that a tie is the best it can come to.",
+    ),
     Column(label="Length alone", meaning="The accuracy of a counter of characters that ranks the longer text higher."),
     Column(label="Mean drop", meaning="Points of the intact answer minus those of its degraded copy."),
     _INTERVAL,
@@ -67,7 +72,7 @@ def judge_validity_page(tried: TriedJudge, validity: JudgeValidity, pairs: Seque
         headline_facts=(
             Fact(label="Verdict", value=verdict_sentence(tried, validity)),
             Fact(label="Judge", value=f"{tried.judge_id}, {tried.judge_kind}, {tried.judge_model}"),
-            Fact(label="Intact answers", value=f"{validity.intact_answers:,}, one a question, {validity.with_material:,} with material"),
+            Fact(label="Intact answers", value=f"{validity.intact_answers:,}, {CHOICE}, {validity.with_material:,} with material"),
             Fact(label="Needed accuracy", value=f"{words.percent(validity.min_accuracy_rate)}, {_judged(validity.gating)}"),
         ),
         notices=tuple(_notices(tried, validity)),
@@ -145,6 +150,8 @@ def _finding(result: ProbeResult) -> Finding:
     shown = f"{words.percent(accuracy.rate)} [{words.percent(accuracy.ci_lo)}, {words.percent(accuracy.ci_hi)}]"
     evidence = f"accuracy {shown} of {plural(result.pairs, 'pair')}, length alone {words.percent(result.longer_accuracy_rate)}, "
     evidence += f"mean drop {_mean(result.drop)}, adjusted p {words.p_value(result.sign_p_adjusted)}"
+    if result.floored:
+        evidence += f"; {plural(result.floored, 'intact answer')} at 0 points, below which nothing ranks"
     if result.unscored_reasons:
         evidence += f"; unscored: {words.tally(result.unscored_reasons)}"
     return Finding(sentence=f"{name} {_state_words(result)}", evidence=f"{evidence}.", tone=_TONES[result.state])
@@ -180,13 +187,16 @@ def _figures(validity: JudgeValidity) -> tuple[Figure, ...]:
             mean=None if result.drop is None else result.drop.mean,
             lo=None if result.drop is None else result.drop.ci_lo,
             hi=None if result.drop is None else result.drop.ci_hi,
-            tone=_TONES[result.state],
+            tone=_tone(result, validity),
             right_label=_mean(result.drop),
         )
         for result in validity.results
     ]
     plot = forest_plot(rows)
-    caption = "Mean of intact minus degraded points with 95% interval, with and without material. Above 0 the judge saw what is worse."
+    caption = (
+        "Mean of intact minus degraded points with 95% interval, with and without material. Above 0 the judge saw what is worse. "
+        f"Green passed and red failed, {_judged(validity.gating)}; the others are not decided, or do not decide."
+    )
     return () if plot is None else (Figure(title="Drop in points", caption=caption, plot=plot),)
 
 
@@ -197,7 +207,7 @@ def _condition_section(validity: JudgeValidity, condition: Condition) -> Section
         key=f"{condition}-material",
         title=f"{condition.capitalize()} the treatment material",
         intro=f"{decides} Each row holds one degraded copy a question.",
-        table=Table(columns=_CONDITION_COLUMNS, rows=tuple(_condition_row(result) for result in results)),
+        table=Table(columns=_CONDITION_COLUMNS, rows=tuple(_condition_row(result, _tone(result, validity)) for result in results)),
         notes=_condition_notes(results) if condition == validity.gating else (),
     )
 
@@ -212,7 +222,12 @@ def _condition_notes(results: Sequence[ProbeResult]) -> tuple[str, ...]:
     )
 
 
-def _condition_row(result: ProbeResult) -> tuple[Cell, ...]:
+def _tone(result: ProbeResult, validity: JudgeValidity) -> Tone:
+    """Return the tone of a result; a condition that does not decide neither passes nor fails the judge."""
+    return _TONES[result.state] if result.condition == validity.gating else "muted"
+
+
+def _condition_row(result: ProbeResult, tone: Tone) -> tuple[Cell, ...]:
     accuracy, drop = result.accuracy, result.drop
     lacking = f"{result.probe.lacking:,} ({result.probe.lack})" if result.probe.lacking else "0"
     texts = (
@@ -220,13 +235,14 @@ def _condition_row(result: ProbeResult) -> tuple[Cell, ...]:
         words.percent(None if accuracy is None else accuracy.rate),
         words.MISSING if accuracy is None else f"[{words.percent(accuracy.ci_lo)}, {words.percent(accuracy.ci_hi)}]",
         f"{result.wins:,}/{result.ties:,}/{result.losses:,}",
+        words.count(result.floored),
         words.percent(result.longer_accuracy_rate),
         words.points(None if drop is None else drop.mean, signed=True),
         words.MISSING if drop is None else words.interval(drop.ci_lo, drop.ci_hi, signed=True),
         words.p_value(result.sign_p),
         words.p_value(result.sign_p_adjusted),
     )
-    verdict = Cell(text=_verdict_words(result), tone=_TONES[result.state])
+    verdict = Cell(text=_verdict_words(result), tone=tone)
     rest = (Cell(text=lacking), Cell(text=words.tally(result.unscored_reasons)))
     return (Cell(text=result.probe.name), verdict, *(Cell(text=text) for text in texts), *rest)
 

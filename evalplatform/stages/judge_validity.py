@@ -1,6 +1,6 @@
 """Try a judge on stored answers and on copies of them that were made worse. No answer is asked; what the ledger holds is replayed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from evalplatform.answering.records import ArmAnswer
@@ -14,7 +14,7 @@ from evalplatform.judging.degradations.names import Name, names_of
 from evalplatform.judging.judge import judge_kinds, judge_model_stamp
 from evalplatform.judging.records import Judgement, JudgeTask
 from evalplatform.judging.run import judge_all
-from evalplatform.kernel.digests import EMPTY_TEXT_DIGEST
+from evalplatform.kernel.digests import EMPTY_TEXT_DIGEST, text_digest
 from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.seeds import derived_seed
 from evalplatform.kernel.values import Value
@@ -32,12 +32,16 @@ CONDITIONS: Mapping[Material, tuple[Condition, ...]] = {"with": ("with",), "with
 
 
 class TriedValidity(Value):
-    """What trying a judge came to: its validity, every pair that it rests on, and the calls that it took."""
+    """What trying a judge came to: its validity, every pair that it rests on, and the calls that it took.
+
+    `candidates` is how many questions have an answer that could be graded: with more intact answers asked for, there would be no more.
+    """
 
     tried: TriedJudge
     validity: JudgeValidity
     pairs: tuple[ProbedPair, ...]
     calls: CallCounts
+    candidates: int
 
 
 class _Copy(NamedTuple):
@@ -68,9 +72,10 @@ async def tried_validity(
 ) -> TriedValidity:
     """Grade stored answers and degraded copies of them, and say how often the judge ranks the intact one higher.
 
-    Each question gives one intact answer at most, so that pairs are independent: rather one that had material, then the one that this
-    judge gave most points, where its scores are stored, then that of the first arm and draw. With material an intact answer is graded by
-    the very request that its score was made by, so the ledger answers it.
+    Each question gives one intact answer at most, so that pairs are independent: rather one that had material, and of those the one that
+    the answers' own digests put first. No score has a say: an answer chosen for its points would be graded too high by any judge with
+    noise, and its copies, graded anew, would not. With material an intact answer is graded by the very request that its score was made
+    by, so the ledger answers it.
 
     Args:
         context: the suite.
@@ -87,7 +92,8 @@ async def tried_validity(
     """
     manifest = context.upstream(arm_answers.ASSET, cell.key)
     answered = [answer for answer in arm_answers.stored_answers(context, manifest) if answer.state == "answered" and answer.answer]
-    chosen = _chosen(answered, _stored_points(context, manifest, cell, judge), bases=bases)
+    candidates = intact_answers(answered)
+    chosen = candidates[:bases]
     if not chosen:
         raise InputError(f"the cell {cell.key!r} has no answer in suite {context.suite_id!r} that could be graded.", field="--cell")
     tried, copies = _copies(chosen, answered, probes or degradations.names())
@@ -107,7 +113,7 @@ async def tried_validity(
         min_accuracy_rate=min_accuracy_rate,
     )
     about = _about(context, cell, judge, manifest, stopped_message=judged.stopped_message)
-    return TriedValidity(tried=about, validity=validity, pairs=tuple(pairs), calls=judged.calls)
+    return TriedValidity(tried=about, validity=validity, pairs=tuple(pairs), calls=judged.calls, candidates=len(candidates))
 
 
 class _Grading(NamedTuple):
@@ -143,33 +149,24 @@ class _Grading(NamedTuple):
         )
 
 
-_Points = Mapping[tuple[str, str, int], float]
+def intact_answers(answered: Iterable[ArmAnswer]) -> list[ArmAnswer]:
+    """Return the answers that a judge may be tried with, one a question, in an order that a digest of the question ids gives.
 
-
-def _stored_points(context: SuiteContext, answers: ArtifactManifest, cell: Cell, judge: JudgeCell) -> _Points:
-    """Return the judge's stored points of these very answers; none where it has not graded them."""
-    manifest = context.catalog.find_current(context.artifact(judged_scores.ASSET, judged_scores.partition(cell.key, judge.key)))
-    if manifest is None or answers.data_version not in {upstream.data_version for upstream in manifest.lineage}:
-        return {}
-    stored = judged_scores.stored_points(context, manifest)
-    return {(row.question_id, row.arm, row.draw): row.points for row in stored if row.points is not None}
-
-
-def _chosen(answered: Sequence[ArmAnswer], points: _Points, *, bases: int) -> list[ArmAnswer]:
-    """Return the intact answers, one a question, in an order that a digest of the question ids gives.
-
-    Questions are not drawn by their points: where a noisy judge gives most, it gave too much. An answer with 0 points comes last, since
-    nothing can be ranked below it.
+    Of a question's answers one with material comes first, then the one whose text and place have the least digest. The order of answers,
+    and what any judge gave them, change nothing.
     """
-    best: dict[str, tuple[tuple[bool, bool, float], ArmAnswer]] = {}
+    first: dict[str, tuple[tuple[bool, int], ArmAnswer]] = {}
     for answer in answered:
-        given = points.get((answer.question_id, answer.arm, answer.draw))
-        rank = (given == 0, answer.material_digest in {None, EMPTY_TEXT_DIGEST}, 1.0 if given is None else -given)
-        known = best.get(answer.question_id)
+        rank = (answer.material_digest in {None, EMPTY_TEXT_DIGEST}, _answer_place(answer))
+        known = first.get(answer.question_id)
         if known is None or rank < known[0]:
-            best[answer.question_id] = (rank, answer)
-    ordered = sorted(best.values(), key=lambda ranked: (ranked[0][0], _place(ranked[1].question_id)))
-    return [answer for _, answer in ordered[:bases]]
+            first[answer.question_id] = (rank, answer)
+    return [answer for _, answer in sorted(first.values(), key=lambda ranked: _place(ranked[1].question_id))]
+
+
+def _answer_place(answer: ArmAnswer) -> int:
+    """Return where an answer stands among those to its question; arm and draw tell equal texts apart."""
+    return derived_seed("judge validity answer", answer.question_id, text_digest(answer.answer or ""), answer.arm, str(answer.draw))
 
 
 def _place(question_id: str) -> int:

@@ -1,7 +1,9 @@
 """`judge validity` over HTTP and offline: which judges notice what is worse, what is asked, and how it ends."""
 
+import hashlib
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,13 +25,15 @@ VALIDITY = ("judge", "validity")
 
 @behaviour("grade")
 async def grade(asked: Asked) -> web.StreamResponse:
-    """by=content: 90 where the answer is whole and denies nothing, else 30; by=length: a point for three characters."""
+    """by=content: 90 where the answer is whole and denies nothing, else 30; by=length: a point for three characters; by=noise: any."""
     found = re.search(r"^BEGIN ANSWER (\w+)\n(.*)\nEND ANSWER \1$", asked.prompt, re.DOTALL | re.MULTILINE)
     text = derived_reply(asked.prompt)
     if found is not None:
         answer = found[2]
         is_whole = ANSWER in answer and "not true" not in answer
-        points = (90 if is_whole else 30) if asked.settings["by"] == "content" else min(100, len(answer) / 3)
+        points: float = (90 if is_whole else 30) if asked.settings["by"] == "content" else min(100, len(answer) / 3)
+        if asked.settings["by"] == "noise":
+            points = int(hashlib.sha256(asked.prompt.encode()).hexdigest(), 16) % 1001 / 10
         text = json.dumps(dict.fromkeys((*JUDGE_DIMENSIONS, "aggregate"), points))
     return web.Response(body=orjson.dumps(completion(asked, text)), content_type="application/json")
 
@@ -46,12 +50,25 @@ def stub() -> Iterator[ModelStub]:
 
 
 def judged_project(
-    folder: Path, stub: ModelStub, command: Command, monkeypatch: pytest.MonkeyPatch, *, grader: str, questions: int = QUESTIONS
+    folder: Path,
+    stub: ModelStub,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    grader: str,
+    questions: int = QUESTIONS,
+    skills: int = 1,
 ) -> Path:
-    """A project whose answers are stored and graded by that judge."""
+    """A project whose answers, of the baseline and so many skills, are stored and graded by that judge."""
     file = write_stub_project(folder / "p", stub.url, questions=questions) / "evalplatform.yaml"
     text = file.read_text().replace(f"model: {ANSWERER}", f"model: '{ANSWERING}'").replace(f"model: {GRADER}", f"model: '{grader}'")
-    file.write_text(text)
+    skill = file.parent / "skills" / "use-kettle"
+    others = [f"use-kettle-{number}" for number in range(1, skills)]
+    for name in others:
+        shutil.copytree(skill, skill.with_name(name))
+        (skill.with_name(name) / "SKILL.md").write_text((skill / "SKILL.md").read_text().replace("use-kettle", name) + f"Said by {name}.")
+    arms = ", ".join(["skill:skills/use-kettle", *(f"skill:skills/{name}" for name in others)])
+    file.write_text(text.replace("skill:skills/use-kettle", arms))
     monkeypatch.chdir(file.parent)
     command(*RUN)
     return file
@@ -75,6 +92,21 @@ def test_a_judge_that_notices_passes_and_what_was_graded_is_not_asked_again(
     assert (again.code, again.out) == (0, ran.out)
     assert stub.requests - asked == ASKED
     assert "0 model calls" in again.err
+
+
+def test_a_judge_of_pure_noise_stands_near_a_half_however_many_arms_it_has_graded(
+    command: Command, tmp_path: Path, stub: ModelStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged_project(tmp_path, stub, command, monkeypatch, grader="grader;do=grade;by=noise", questions=40, skills=6)
+    ran = command(*VALIDITY, "--bases", "40", "--json")
+    results = [result for result in json.loads(ran.out)["validity"]["results"] if result["probe"]["is_worse"]]
+    for condition in ("with", "without"):
+        of_condition = [result for result in results if result["condition"] == condition]
+        assert {result["pairs"] for result in of_condition} == {40}
+        # Chosen for its points among six, an intact answer would stand at 6/7 of what the judge gives, and be ranked higher as often.
+        assert 0.35 < sum(result["accuracy"]["rate"] for result in of_condition) / len(of_condition) < 0.65
+        assert all(result["accuracy"]["ci_lo"] < 0.5 < result["accuracy"]["ci_hi"] for result in of_condition)
+    assert ran.code == 1
 
 
 def test_of_repeated_draws_one_is_tried_and_its_stored_score_is_replayed(
@@ -116,7 +148,19 @@ def test_too_few_pairs_to_decide_are_said_with_how_many_would_and_fail_when_stri
     few = command(*VALIDITY, "--bases", "5")
     assert few.code == 2
     assert "truncate could not be tried: 5 pairs, 6 needed." in few.out
-    assert "error: contradiction, padding, truncate, wrong_name and wrong_number could not be tried: too few pairs." in few.err
+    assert (
+        "error: contradiction, padding, truncate, wrong_name and wrong_number could not be tried: too few pairs. Raise --bases" in few.err
+    )
+
+
+def test_where_every_question_is_tried_more_intact_answers_are_not_advised(
+    command: Command, tmp_path: Path, stub: ModelStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged_project(tmp_path, stub, command, monkeypatch, grader="grader;do=grade;by=content", questions=4)
+    ran = command(*VALIDITY, "--material", "with")
+    assert ran.code == 2
+    assert "too few pairs. All 4 questions with an answer are tried; ask more questions, or name the others" in ran.err
+    assert "Raise --bases" not in ran.err
 
 
 def test_a_judge_that_cannot_be_read_leaves_the_question_unanswered(

@@ -57,7 +57,7 @@ def texts(found: list[ProbedPair], **settings: object) -> tuple[str, str]:
 def test_each_degradation_is_said_with_its_accuracy_and_interval_and_what_could_not_be_degraded() -> None:
     markdown, lines = texts(pairs([10.0] * 20))
     assert "truncate is noticed: accuracy 100.0% [83.9%, 100.0%] of 20 pairs, length alone 100.0%, mean drop +10.0" in lines
-    assert "| truncate | passed | 20 | 100.0% | [83.9%, 100.0%] | 20/0/0 | 100.0% |" in markdown
+    assert "| truncate | passed | 20 | 100.0% | [83.9%, 100.0%] | 20/0/0 | 0 | 100.0% |" in markdown
     assert "3 (too_short)" in markdown
 
 
@@ -93,6 +93,22 @@ def test_what_is_odd_about_the_run_is_said_before_any_number() -> None:
     assert "None of the answers had material, so that both conditions asked the judge the same." in notices
     assert verdict_sentence(odd, of) == "Whether the judge ranks intact answers above degraded ones could not be found out."
     assert verdict_sentence(TRIED, of) == "The judge ranks intact answers above degraded ones."
+
+
+def test_intact_answers_below_which_nothing_ranks_are_counted() -> None:
+    markdown, lines = texts(
+        pairs([10.0] * 15) + [pair.with_changes(question_id=f"z{pair.question_id}") for pair in pairs([0.0] * 5, intact=0.0)]
+    )
+    assert "5 intact answers at 0 points, below which nothing ranks" in lines
+    assert "| 15/5/0 | 5 |" in markdown
+
+
+def test_a_condition_that_does_not_decide_is_neither_green_nor_red() -> None:
+    found = pairs([10.0] * 20) + pairs([0.0] * 19 + [1.0], condition="without")
+    page = judge_validity_page(TRIED, validity(found, conditions=("with", "without")), found)
+    tones = {section.title: section.table.rows[0][1].tone for section in page.sections if section.table and "treatment" in section.title}
+    assert tones == {"With the treatment material": "better", "Without the treatment material": "muted"}
+    assert "Green passed and red failed, judged with the treatment material" in page.figures[0].caption
 
 
 def test_texts_of_answers_are_escaped_in_the_page() -> None:

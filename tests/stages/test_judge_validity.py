@@ -8,7 +8,7 @@ import pytest
 from evalplatform.kernel.errors import InputError
 from evalplatform.stages import arm_answers, judged_scores
 from evalplatform.stages.context import SuiteContext
-from evalplatform.stages.judge_validity import Material, TriedValidity, tried_validity
+from evalplatform.stages.judge_validity import Material, TriedValidity, intact_answers, tried_validity
 from evalplatform.stages.pipeline import run_cell
 from evalplatform.wiring import OpenedProject
 from tests.support.starter import starter_project
@@ -30,7 +30,7 @@ def opened_and_judged(folder: Path) -> OpenedProject:
     return opened
 
 
-def test_each_question_gives_its_best_answer_that_had_material(tmp_path: Path) -> None:
+def test_each_question_gives_an_answer_that_had_material_with_its_stored_score(tmp_path: Path) -> None:
     with opened_and_judged(tmp_path) as opened:
         (cell,), (judge,) = opened.project.cells_of("kettle"), opened.project.judges_of("kettle")
         context = context_of(opened)
@@ -38,13 +38,22 @@ def test_each_question_gives_its_best_answer_that_had_material(tmp_path: Path) -
         points = {(row.question_id, row.arm): row.points for row in judged_scores.stored_points(context, scores)}
         found = tried(opened)
     chosen = {pair.question_id: pair.arm for pair in found.pairs}
-    assert len(chosen) == found.validity.intact_answers == 8
+    assert len(chosen) == found.validity.intact_answers == found.candidates == 8
     assert "baseline" not in chosen.values()
-    for question, arm in chosen.items():
-        assert points[question, arm] == max(
-            given for (of, other), given in points.items() if of == question and other != "baseline" and given
-        )
+    assert len(set(chosen.values())) > 1
     assert {pair.intact_points for pair in found.pairs if pair.condition == "with"} == {points[place] for place in chosen.items()}
+
+
+def test_what_a_judge_gave_and_in_which_order_answers_are_stored_choose_nothing(tmp_path: Path) -> None:
+    with OpenedProject(starter_project(tmp_path)) as opened:
+        (cell,), (judge,) = opened.project.cells_of("kettle"), opened.project.judges_of("kettle")
+        context = context_of(opened)
+        run_cell(context, cell, None)
+        unjudged = tried(opened)
+        stored = arm_answers.stored_answers(context, context.upstream(arm_answers.ASSET, cell.key))
+        run_cell(context, cell, judge)
+        assert tried(opened).pairs == unjudged.pairs
+    assert intact_answers(stored) == intact_answers(list(reversed(stored)))
 
 
 def test_fewer_answers_are_the_first_of_more_and_are_degraded_alike(tmp_path: Path) -> None:
