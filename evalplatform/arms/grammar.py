@@ -34,6 +34,11 @@ class ArmSpec(Value):
         """The spec in its one canonical spelling; parsing it gives this value again."""
         return "+".join(part.text for part in self.parts)
 
+    @property
+    def uses_tools(self) -> bool:
+        """Whether the model is offered tools in this arm: a part of it does."""
+        return any(arm_kinds.get(part.kind).uses_tools for part in self.parts)
+
 
 class ArmRequest(Value):
     """An arm as a user asks for it: a spec, and a name unless the spec's own is to be used."""

@@ -70,12 +70,14 @@ class ArmKind:
         argument: whether a spec gives text after the colon.
         meaning: what that text is, in the words of a message, such as `path to a Markdown file`.
         default: the argument of a spec without one; only for optional arguments.
+        uses_tools: whether the model is offered tools and reads what they return.
     """
 
     build: ArmBuilder
     argument: Literal["none", "optional", "required"]
     meaning: str = ""
     default: str = ""
+    uses_tools: bool = False
 
 
 arm_kinds: Registry[ArmKind] = Registry("arm_kinds", noun="arm kind", kinds_package="evalplatform.arms.kinds")

@@ -3,7 +3,7 @@
 Flags win over the suite they name, and the suite over the defaults.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,9 +13,10 @@ from evalplatform.arms.grammar import ArmRequest, parse_arm_list, parse_arm_opti
 from evalplatform.cli.cell_flags import cell_ids, cell_settings, matrix_cell_settings
 from evalplatform.cli.judge_flags import judge_declaration, judge_ids_of
 from evalplatform.cli.run_flags import FLAGS_ID, ArmsRunFlags
-from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.errors import InputError, PluginError
 from evalplatform.kernel.keys import slug
 from evalplatform.project.cells import Cell, JudgeCell
+from evalplatform.project.idle_plugins import refuse_idle_plugins
 from evalplatform.project.load import Project
 from evalplatform.project.policy import SuiteChecks
 from evalplatform.project.schema import (
@@ -74,16 +75,32 @@ def _run_request(flags: ArmsRunFlags, project: Project | None, working_folder: P
     settings = base.settings.model_copy(update=_with_flags(flags, suite, named[1] if named else None, base))
     request_project = replace(base, settings=settings)
     changed = named is None or suite.model_copy(update={"cells": named[1].cells, "judges": named[1].judges}) != named[1]
+    cells = tuple(request_project.cell(cell_id) for cell_id in suite.cells)
+    _refuse_idle_plugins(flags, cells, suite)
     suite_id = f"{slug(suite.product) or 'product'}.flags" if named is None else (f"{named[0]}.flags" if changed else named[0])
     return RunRequest(
         project=request_project,
         suite_id=suite_id,
         suite=suite,
-        cells=tuple(request_project.cell(cell_id) for cell_id in suite.cells),
+        cells=cells,
         judge=request_project.judge(suite.judges[0]) if suite.judges else None,
         # A suite's spend cap holds for the suite with other flags too.
         max_cost_usd=None if named is None else base.max_cost_usd(named[0]),
     )
+
+
+def _refuse_idle_plugins(flags: ArmsRunFlags, cells: Sequence[Cell], suite: SuiteSettings) -> None:
+    """Raise PluginError, at the flag or the place in the matrix file, where a cell has a plugin that no arm gives anything to do."""
+    of_file = {cell.id: cell for cell in flags.matrix_cells}
+    for cell in cells:
+        declared = of_file.get(cell.id)
+        made_up = cell.label if cell.id == FLAGS_ID else cell.id
+        try:
+            refuse_idle_plugins(cell.plugins, suite.arm_specs, cell=made_up if declared is None else declared.name)
+        except PluginError as error:
+            if declared is not None:
+                raise error.placed(file=flags.matrix_file, field=f"{declared.field}.plugins") from None
+            raise error.placed(field=f"cells.{cell.id}.plugins" if flags.plugins is None else "--plugins") from None
 
 
 def _named_suite(flags: ArmsRunFlags, project: Project) -> tuple[str, SuiteSettings] | None:

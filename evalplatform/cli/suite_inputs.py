@@ -31,8 +31,8 @@ def project_inputs(project: Project) -> list[Path]:
 def _of_arms(project: Project, suite: SuiteSettings) -> Iterator[Path]:
     product = project.settings.products.get(suite.product)
     sources = {} if product is None else product.sources
-    for arm in suite.arms:
-        for part in parse_spec(arm if isinstance(arm, str) else arm.spec).parts:
+    for spec in suite.arm_specs:
+        for part in parse_spec(spec).parts:
             if part.kind == "docs":
                 yield from _of_documents(sources.get(part.argument, part.argument), root=project.root)
             elif part.argument:

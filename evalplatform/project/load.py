@@ -15,6 +15,7 @@ from evalplatform.plugins.plugin_set import parse_plugins
 from evalplatform.project.cells import Cell, JudgeCell, resolved_cell, resolved_judge
 from evalplatform.project.deployment import DeploymentSettings, variable_of
 from evalplatform.project.entitlements import Entitlements, read_entitlements
+from evalplatform.project.idle_plugins import refuse_idle_plugins
 from evalplatform.project.schema import EndpointSettings, ProjectFile, SuiteSettings
 from evalplatform.project.yaml_file import error_from_validation, line_of, plain, read_yaml_mapping
 
@@ -150,6 +151,7 @@ def load_project(path: Path, *, environ: Mapping[str, str] = os.environ) -> Proj
     project = Project(root=path.parent, settings=settings, file=path, deployment=deployment, entitlements=granted)
     _check_arm_specs(project, data)
     _check_plugins(project, data)
+    _check_idle_plugins(project, data)
     for judge_id in settings.judges:
         _check_judge(project, judge_id, data)
     return project
@@ -191,6 +193,18 @@ def _check_plugins(project: Project, data: CommentedMap) -> None:
             field = f"cells.{cell_id}.harness"
             line = line_of(data, ("cells", cell_id, "harness"))
             raise ProjectFileError(error.rule, file=project.file, line=line, field=field, nearest=error.nearest) from None
+
+
+def _check_idle_plugins(project: Project, data: CommentedMap) -> None:
+    """See that every plugin of a suite's cells has an arm to work on."""
+    for suite_id, suite in project.settings.suites.items():
+        for index, cell_id in enumerate(suite.cells):
+            try:
+                refuse_idle_plugins(project.cell(cell_id).plugins, suite.arm_specs, cell=cell_id)
+            except PluginError as error:
+                loc = ("suites", suite_id, "cells", index)
+                field = ".".join(str(part) for part in loc)
+                raise ProjectFileError(error.rule, file=project.file, line=line_of(data, loc), field=field) from None
 
 
 def _check_judge(project: Project, judge_id: str, data: CommentedMap) -> None:

@@ -100,6 +100,11 @@ class SuiteSettings(Value):
         """The threshold and the limits of this suite, defaults filled in."""
         return Policy(pass_points=self.pass_points, checks=self.checks)
 
+    @property
+    def arm_specs(self) -> tuple[str, ...]:
+        """The spec of every arm, in order."""
+        return tuple(arm if isinstance(arm, str) else arm.spec for arm in self.arms)
+
 
 class BudgetSettings(Value):
     """The most that one run of a suite may pay, in US dollars."""

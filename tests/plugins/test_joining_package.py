@@ -78,7 +78,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a project that was run with plugins of an installed package; what the run printed is in `printed`."""
     packages, project = tmp_path_factory.mktemp("packages"), tmp_path_factory.mktemp("project")
     install(packages)
-    edited(starter(project), ("reader: {model", "reader: {plugins: [shout, redact], model"))
+    edited(starter(project), ("reader: {model", "reader: {plugins: [shout], model"))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(packages), str(Path(__file__).parents[2])])}
     ran = subprocess.run([sys.executable, "-c", PROGRAM], cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
@@ -89,11 +89,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_plugins_of_another_package_are_named_run_and_stamped_like_our_own(folder: Path) -> None:
     assert json.loads((folder / "printed").read_text().splitlines()[0]) == ["a [redacted]", "A KEY", "Own."]
     file = json.loads((folder / "out.json").read_text())
-    assert file["plugin_set"] == "shout+redact:secret"
-    assert [(stamp["ref"], stamp["kind"], stamp["version"], stamp["config"]) for stamp in file["plugins"]] == [
-        ("plugin:shout", "output_shaper", "2.1.0", {}),
-        ("plugin:redact:secret", "tool_result_shaper", "0.3.0", {"word": "secret"}),
-    ]
+    assert file["plugin_set"] == "shout"
+    (stamp,) = file["plugins"]
+    assert (stamp["ref"], stamp["kind"], stamp["version"], stamp["config"]) == ("plugin:shout", "output_shaper", "2.1.0", {})
     answers = [record for row in file["answers"] for record in row["arms"].values()]
     assert all(record["answer"] == record["raw_answer"].upper() != record["raw_answer"] for record in answers)
     assert not any(record["used_system_prompt"] for row in file["answers"] for arm, record in row["arms"].items() if arm == "baseline")
@@ -103,5 +101,55 @@ def test_a_cell_is_read_back_where_a_plugin_of_it_is_not_installed_any_more(fold
     stamps = json.loads((folder / "out.json").read_text())["plugins"]
     stored = {"id": "reader", "key": "reader-000000", "endpoint": "here", "provider": "offline", "base_url": None, "model": "m"}
     cell = Cell.model_validate({**stored, "harness": "arms-runner", "plugins": stamps, "sampling": {}})
-    assert cell.plugin_set == "shout+redact:secret"
+    assert cell.plugin_set == "shout"
     assert cell.plugin_set_id == plugin_set_id(cell.plugins) == json.loads((folder / "out.json").read_text())["plugin_set_id"]
+
+
+REFUSED_PROGRAM = """
+import contextlib, io, json, sys
+from evalplatform.cli.main import exit_code
+said = []
+for arguments in json.loads(sys.argv[1]):
+    with contextlib.redirect_stderr(io.StringIO()) as err:
+        code = exit_code(arguments)
+    said.append([code, err.getvalue()])
+print(json.dumps(said))
+"""
+RULE = (
+    "reshapes what tools return, and no arm of the suite offers the model a tool: it would be on record and change nothing. Leave it out, "
+    "or add an arm with tools."
+)
+OF_FLAGS = ("arms", "run", "--product", "kettle", "--questions", "questions.json", "--arms", "baseline", "--provider", "here")
+
+
+def outcomes(project: Path, packages: Path, *commands: tuple[str, ...]) -> list[tuple[int, str]]:
+    """Run commands where the package is installed; return how each ended and what it said."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(packages), str(Path(__file__).parents[2])])}
+    program = [sys.executable, "-c", REFUSED_PROGRAM, json.dumps(commands)]
+    ran = subprocess.run(program, cwd=project, env=environment, capture_output=True, text=True, check=True)
+    return [(code, said) for code, said in json.loads(ran.stdout.splitlines()[-1])]
+
+
+def test_a_plugin_that_no_arm_gives_anything_to_do_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    packages, project = tmp_path / "packages", tmp_path / "project"
+    packages.mkdir()
+    install(packages)
+    starter(project)
+    matrix = {"cells": [{"id": "plain", "model": "m", "provider": "here", "harness": "arms-runner"}]}
+    matrix["cells"].append({**matrix["cells"][0], "id": "cleaned", "plugins": "shout,redact"})
+    (project / "matrix.json").write_text(json.dumps(matrix))
+    (by_flag, by_matrix) = outcomes(
+        project,
+        packages,
+        (*OF_FLAGS, "--model", "m", "--plugins", "redact"),
+        ("arms", "matrix-run", "--suite", "kettle", "--matrix-cells", "matrix.json"),
+    )
+    assert by_flag == (2, f"error: --plugins: the plugin redact:secret of the cell 'm|arms-runner|redact:secret' {RULE}\n")
+    assert by_matrix == (2, f"error: matrix.json: cells.1.plugins: the plugin redact:secret of the cell 'cleaned' {RULE}\n")
+    assert not (project / ".evalplatform").exists()
+
+    edited(project / "evalplatform.yaml", ("reader: {model", "reader: {plugins: [redact], model"))
+    said = outcomes(project, packages, ("plan",), ("arms", "run", "--suite", "kettle"), ("arms", "matrix-run", "--suite", "kettle"))
+    line = 1 + (project / "evalplatform.yaml").read_text().splitlines().index("    cells: [reader]")
+    place = f"error: {project / 'evalplatform.yaml'}:{line}: suites.kettle.cells.0: "
+    assert said == [(2, f"{place}the plugin redact:secret of the cell 'reader' {RULE}\n")] * 3
