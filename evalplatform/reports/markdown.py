@@ -64,9 +64,9 @@ def markdown_facts(facts: Iterable[Fact]) -> str:
 
 
 def markdown_notices(notices: Iterable[Notice]) -> str:
-    """Return notices as quoted lines, each with its level; empty without any."""
+    """Return notices as paragraphs of one quote, each with its level; empty without any."""
     lines = [_notice(notice) for notice in notices]
-    return "\n".join(lines) + "\n" if lines else ""
+    return "\n>\n".join(lines) + "\n" if lines else ""
 
 
 def markdown_findings(findings: Iterable[Finding]) -> str:
@@ -86,7 +86,7 @@ def markdown_section(section: Section) -> str:
 
 
 def _notice(notice: Notice) -> str:
-    return f"> **{NOTICE_WORDS[notice.level]}:** {markdown_text(notice.text)}\n>"
+    return f"> **{NOTICE_WORDS[notice.level]}:** {markdown_text(notice.text)}"
 
 
 def _row(texts: Iterable[str]) -> str:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from evalplatform.reports.markdown import arms_markdown, markdown_table, markdown_text
-from evalplatform.reports.view import Cell, Column, Table
+from evalplatform.reports.markdown import arms_markdown, markdown_notices, markdown_table, markdown_text
+from evalplatform.reports.view import Cell, Column, Notice, Table
 from evalplatform.reports.visible import one_line
 from tests.support.arms_fixture import arms_run
 from tests.support.snapshots import assert_snapshot
@@ -36,6 +36,12 @@ def test_the_report_reads_as_it_did() -> None:
 def test_numbers_and_arm_names_stand_unescaped_in_the_file() -> None:
     for text in ("<0.0001", "[+1.2, +3.4]", "-5.1", "profile:concise_expert", "docs+skill:a-b", "1.5 s", "—"):
         assert markdown_text(text) == text
+
+
+def test_notices_are_paragraphs_of_one_quote_that_ends_with_the_last_of_them() -> None:
+    notices = [Notice(level="caution", text="One."), Notice(level="note", text="Two.")]
+    assert markdown_notices(notices) == "> **Caution:** One.\n>\n> **Note:** Two.\n"
+    assert markdown_notices([]) == ""
 
 
 @given(st.text(st.characters(), max_size=80))
