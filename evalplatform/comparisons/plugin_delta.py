@@ -18,6 +18,7 @@ from evalplatform.comparisons.plugin_delta_records import (
     QuestionSetsDiffer,
     ScoreDelta,
     SeedsDiffer,
+    WrongWayRound,
 )
 from evalplatform.comparisons.refusals import Refusal, Refused, RunSays, SamePluginLabel, SamePluginSet
 from evalplatform.comparisons.run_warnings import RunTruncated
@@ -25,7 +26,7 @@ from evalplatform.comparisons.significance import family_verdicts
 from evalplatform.kernel.seeds import derived_seed
 from evalplatform.plugins.plugin_set import NO_PLUGINS_LABEL
 from evalplatform.project.policy import LEAST_COVERAGE_RATE
-from evalplatform.stats.mean import plain_mean
+from evalplatform.stats.mean import estimate_mean, plain_mean
 from evalplatform.stats.multiplicity import Correction
 from evalplatform.stats.paired import PairedEffect, paired_effect
 
@@ -136,13 +137,17 @@ def _text_delta(arm: str, baseline: ComparedRun, plugin: ComparedRun) -> AnswerT
 
 def _length_delta(questions: Sequence[str], control: Mapping[str, float], plugin: Mapping[str, float]) -> LengthDelta:
     pairs = _pairs(questions, control, plugin)
+    differences = [after - before for before, after in pairs.values()]
+    estimate = estimate_mean(differences)
     return LengthDelta(
         control_answers=len(control),
         plugin_answers=len(plugin),
         control_mean_chars=_mean(list(control.values())),
         plugin_mean_chars=_mean(list(plugin.values())),
         pairs=len(pairs),
-        paired_delta_chars=_mean([after - before for before, after in pairs.values()]),
+        paired_delta_chars=_mean(differences),
+        ci_lo_chars=None if estimate is None else estimate.ci_lo,
+        ci_hi_chars=None if estimate is None else estimate.ci_hi,
     )
 
 
@@ -157,7 +162,9 @@ def _warnings(baseline: ComparedRun, plugin: ComparedRun, scores: Sequence[Score
             yield RunTruncated(run=run.name, why=run.truncated_reason)
     if control.is_judged and (few := _few_pairs(scores, control.total_questions)) is not None:
         yield few
-    if control.plugin_set != NO_PLUGINS_LABEL:
+    if control.plugin_set != NO_PLUGINS_LABEL and treated.plugin_set == NO_PLUGINS_LABEL:
+        yield WrongWayRound(control=baseline.name, plugin_set=control.plugin_set, plain=plugin.name)
+    elif control.plugin_set != NO_PLUGINS_LABEL:
         yield ControlHasPlugins(run=baseline.name, plugin_set=control.plugin_set)
     if baseline.has_judge_metrics != plugin.has_judge_metrics:
         having, lacking = (baseline, plugin) if baseline.has_judge_metrics else (plugin, baseline)
@@ -174,7 +181,13 @@ def _few_pairs(scores: Sequence[ScoreDelta], questions: int) -> FewPairs | None:
     if not few:
         return None
     worst = min(few, key=lambda score: score.pairs)
-    return FewPairs(arms=tuple(score.arm for score in few), worst_arm=worst.arm, pairs=worst.pairs, questions=questions)
+    return FewPairs(
+        arms=tuple(score.arm for score in few),
+        worst_arm=worst.arm,
+        pairs=worst.pairs,
+        most_pairs=max(score.pairs for score in few),
+        questions=questions,
+    )
 
 
 def _sides(baseline: ComparedRun, plugin: ComparedRun, says: tuple[object, object]) -> tuple[RunSays, RunSays]:

@@ -57,7 +57,7 @@ class LengthDelta(Value):
     """How long one arm's answers were, in characters.
 
     The two means are each over the answers of their own run, as the format has it. `paired_delta_chars` is over the `pairs` of questions
-    that were answered in both runs, and so no other question moves it; None without any.
+    that were answered in both runs, and so no other question moves it; None without any. Its 95% interval is None below two pairs.
     """
 
     control_answers: int
@@ -66,6 +66,8 @@ class LengthDelta(Value):
     plugin_mean_chars: float | None
     pairs: int
     paired_delta_chars: float | None
+    ci_lo_chars: float | None = None
+    ci_hi_chars: float | None = None
 
 
 class AnswerTextDelta(Value):
@@ -84,6 +86,15 @@ class ControlHasPlugins(Value):
     plugin_set: str
 
 
+class WrongWayRound(Value):
+    """The control has plugins and the run that should have them has none: every delta says what taking them away does."""
+
+    warning: Literal["wrong_way_round"] = "wrong_way_round"
+    control: str
+    plugin_set: str
+    plain: str
+
+
 class OneHasJudgeMetrics(Value):
     """One run says what its judge calls cost and the other does not: its scores may have come about in another way."""
 
@@ -93,12 +104,16 @@ class OneHasJudgeMetrics(Value):
 
 
 class FewPairs(Value):
-    """Under the least coverage, arms were scored in both runs for too few questions. `worst_arm` has the fewest, `pairs`."""
+    """Under the least coverage, arms were scored in both runs for too few questions. `worst_arm` has the fewest, `pairs`.
+
+    `most_pairs` is how many the best of these arms has.
+    """
 
     warning: Literal["few_pairs"] = "few_pairs"
     arms: tuple[str, ...]
     worst_arm: str
     pairs: int
+    most_pairs: int
     questions: int
 
 
@@ -117,7 +132,8 @@ class SeedsDiffer(Value):
 
 
 DeltaWarning = Annotated[
-    ControlHasPlugins | OneHasJudgeMetrics | RunTruncated | FewPairs | QuestionSetsDiffer | SeedsDiffer, Field(discriminator="warning")
+    ControlHasPlugins | WrongWayRound | OneHasJudgeMetrics | RunTruncated | FewPairs | QuestionSetsDiffer | SeedsDiffer,
+    Field(discriminator="warning"),
 ]
 """Something to know before reading the numbers; they are computed all the same."""
 

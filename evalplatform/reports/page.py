@@ -2,7 +2,10 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -10,6 +13,23 @@ from evalplatform.kernel.values import Value
 from evalplatform.reports.html import Download, check_downloads, page_environment, page_style
 from evalplatform.reports.markdown import markdown_facts, markdown_findings, markdown_notices, markdown_section, markdown_text
 from evalplatform.reports.view import Fact, Figure, Finding, Notice, Section
+
+PAGE_ANCHORS = ("main", "compared", "notices", "findings")
+"""The anchors of the page's own parts."""
+
+
+class PartLink(NamedTuple):
+    """A link to a part of the page."""
+
+    anchor: str
+    label: str
+
+
+class LinkGroup(NamedTuple):
+    """Links to parts that are of one thing, such as an arm; `name` is None where the page has one of each part."""
+
+    name: str | None
+    links: tuple[PartLink, ...]
 
 
 class Page(Value):
@@ -49,13 +69,40 @@ def page_html(page: Page, *, downloads: Sequence[Download] = ()) -> str:
     """
     check_downloads(downloads)
     style = page_style()
+    anchored = anchored_sections(page.sections)
     return (
         page_environment()
         .get_template("page.html.j2")
         .render(
-            page=page,
+            page=page.model_copy(update={"sections": anchored}),
+            link_groups=link_groups(anchored),
             downloads=downloads,
             style=Markup(style),  # our own file, no user text
             style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         )
     )
+
+
+def anchored_sections(sections: Iterable[Section]) -> tuple[Section, ...]:
+    """Return the sections with keys that an address can end in as they are: lower case letters, digits and hyphens, each only once.
+
+    Keys hold what users named, such as `skill:use-kettle+docs`.
+    """
+    taken, anchored = set(PAGE_ANCHORS), []
+    for section in sections:
+        slug = re.sub(r"[^a-z0-9]+", "-", section.key.lower()).strip("-") or "part"
+        anchor, number = slug, 1
+        while {anchor, f"{anchor}-title"} & taken:
+            number += 1
+            anchor = f"{slug}-{number}"
+        taken |= {anchor, f"{anchor}-title"}
+        anchored.append(section.model_copy(update={"key": anchor}))
+    return tuple(anchored)
+
+
+def link_groups(sections: Iterable[Section]) -> list[LinkGroup]:
+    """Return a link to each section, those of one group together. Sections of one group stand beside each other."""
+    return [
+        LinkGroup(name, tuple(PartLink(section.key, section.nav_label or section.title) for section in of_group))
+        for name, of_group in groupby(sections, key=lambda section: section.nav_group)
+    ]

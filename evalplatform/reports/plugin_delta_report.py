@@ -1,6 +1,6 @@
 """A plugin delta as a page: header, warnings, findings, forest plot, and tables of points, costs and lengths. A refused one lists why."""
 
-from evalplatform.comparisons.plugin_delta_records import DeltaWarning, FewPairs, PluginDelta, ScoreDelta
+from evalplatform.comparisons.plugin_delta_records import DeltaWarning, FewPairs, PluginDelta, ScoreDelta, WrongWayRound
 from evalplatform.comparisons.refusals import Refused
 from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.comparisons.significance import ALPHA
@@ -20,11 +20,10 @@ COMPARISONS = {"plugin_delta": "Plugin delta", "model_comparison": "Model compar
 
 def plugin_delta_page(delta: PluginDelta) -> Page:
     """Return the report of a plugin delta, worded and rounded."""
-    control = delta.control
     sections = (score_section(delta), cost_section(delta), length_section(delta))
     return Page(
         kind="Plugin delta",
-        title=f"{control.library_name or 'Plugin delta'}: {delta.plugin_set} against {control.plugin_set}",
+        title=_title(delta),
         subtitle=f"{delta.plugin_name} minus {delta.control_name}: one cell, run with and without, everything else equal",
         headline_facts=headline_facts(delta),
         notices=tuple(_notices(delta)),
@@ -47,6 +46,12 @@ def refused_page(refused: Refused) -> Page:
     )
 
 
+def _title(delta: PluginDelta) -> str:
+    compared = f"{delta.control.library_name or 'Plugin delta'}: {delta.plugin_set} against {delta.control.plugin_set}"
+    is_turned = any(isinstance(warning, WrongWayRound) for warning in delta.warnings)
+    return f"{compared}, the wrong way round" if is_turned else compared
+
+
 def _notices(delta: PluginDelta) -> list[Notice]:
     found = [Notice(level=_level(warning), text=delta_warning(warning)) for warning in delta.warnings]
     if not delta.is_judged:
@@ -62,7 +67,7 @@ def _notices(delta: PluginDelta) -> list[Notice]:
 
 
 def _level(warning: DeltaWarning) -> NoticeLevel:
-    return "problem" if isinstance(warning, RunTruncated | FewPairs) else "caution"
+    return "problem" if isinstance(warning, RunTruncated | FewPairs | WrongWayRound) else "caution"
 
 
 def _finding(score: ScoreDelta, delta: PluginDelta) -> Finding:
@@ -89,7 +94,10 @@ def _figures(delta: PluginDelta) -> tuple[Figure, ...]:
     plot = forest_plot([_forest_row(score) for score in delta.scores]) if delta.is_judged else None
     if plot is None:
         return ()
-    caption = f"Points with {delta.plugin_set} minus points with {delta.control.plugin_set}, by arm; 95% intervals. Colour is for verdicts."
+    caption = (
+        f"Points with {delta.plugin_set} minus points with {delta.control.plugin_set}, by arm; each interval is 95% on its own. "
+        "Colour is for verdicts, which are corrected over the arms."
+    )
     return (Figure(title="What the plugin set does to each arm", caption=caption, plot=plot),)
 
 

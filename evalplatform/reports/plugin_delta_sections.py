@@ -9,6 +9,10 @@ from evalplatform.reports import words
 from evalplatform.reports.arms_sections import ARM, INTERVAL, lack_of_a_test, tone_of
 from evalplatform.reports.view import Cell, Column, Section, Table
 
+NO_COST_INTERVAL = (
+    "These deltas have no interval and no test: a run's file states sums and means over its answers, which say nothing of their spread. "
+    "A small one may be chance."
+)
 USD_DECIMALS = 6  # as plugin_delta.v1 rounds costs: a plugin moves an answer's cost by less than a hundredth of a cent
 
 
@@ -33,11 +37,13 @@ def score_section(delta: PluginDelta) -> Section | None:
     return Section(
         key="scores",
         title=f"Points: {delta.plugin_set} against {delta.control.plugin_set}",
+        nav_label="Points",
         intro="Points are 0 to 100. All numbers of a row are over the questions that the arm scored in both runs.",
         table=Table(columns=columns, rows=tuple(_score_row(score, delta.control.total_questions) for score in delta.scores)),
         notes=(
-            "Intervals are 95%, Student's t.",
+            "Each interval is 95% on its own, by Student's t, and is not corrected.",
             f"Verdicts are at 5% after {correction} correction over {plural(tested, 'tested arm')}, and need the Wilcoxon test to agree.",
+            "So an interval can leave 0 out where no difference is shown.",
             "“No difference shown” is not “no difference”: the interval says how large one may still be.",
         ),
     )
@@ -51,9 +57,14 @@ def cost_section(delta: PluginDelta) -> Section:
     return Section(
         key="costs",
         title="Cost and tokens: with plugins minus control",
+        nav_label="Cost and tokens",
         intro="Of finished answers, as the two runs state them. A share is of the control's figure.",
         table=Table(columns=columns, rows=tuple(_cost_row(cost, is_partial=cost.arm in partial) for cost in delta.costs)),
-        notes=("— is unknown in one of the runs, never 0.", *(("Partial: a run has answers without a known price.",) if partial else ())),
+        notes=(
+            NO_COST_INTERVAL,
+            "— is unknown in one of the runs, never 0.",
+            *(("Partial: a run has answers without a known price.",) if partial else ()),
+        ),
     )
 
 
@@ -64,9 +75,10 @@ def length_section(delta: PluginDelta) -> Section:
     return Section(
         key="lengths",
         title="Answer length: characters",
+        nav_label="Answer length",
         intro="Raw is what the model wrote, final what a user would see and the judge graded.",
         table=Table(columns=columns, rows=tuple(_length_row(text, delta.control.total_questions) for text in delta.texts)),
-        notes=("Means are over the answers of their own run; deltas over the questions answered in both.",),
+        notes=("Means are over the answers of their own run; deltas over the questions answered in both, with their own 95% interval.",),
     )
 
 
@@ -135,7 +147,9 @@ def _length_row(text: AnswerTextDelta, questions: int) -> tuple[Cell, ...]:
 
 def _lengths(length: LengthDelta) -> tuple[str, str, str]:
     delta = words.fixed(length.paired_delta_chars, 1, signed=True)
-    return words.fixed(length.control_mean_chars, 1), words.fixed(length.plugin_mean_chars, 1), delta
+    interval = words.interval(length.ci_lo_chars, length.ci_hi_chars, signed=True)
+    shown = delta if interval == words.MISSING else f"{delta} {interval}"
+    return words.fixed(length.control_mean_chars, 1), words.fixed(length.plugin_mean_chars, 1), shown
 
 
 def _cell(text: str) -> Cell:

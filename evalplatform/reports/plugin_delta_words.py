@@ -11,6 +11,7 @@ from evalplatform.comparisons.plugin_delta_records import (
     PartialCost,
     QuestionSetsDiffer,
     SeedsDiffer,
+    WrongWayRound,
 )
 from evalplatform.comparisons.refusals import RunSays
 from evalplatform.comparisons.run_warnings import RunTruncated
@@ -34,6 +35,15 @@ def _(warning: ControlHasPlugins) -> str:
 
 
 @delta_warning.register
+def _(warning: WrongWayRound) -> str:
+    return (
+        f"The runs are the wrong way round: {warning.control}, given as the control, has the plugin set {warning.plugin_set}, and "
+        f"{warning.plain}, given as the run with plugins, has none. Every delta says what taking the plugins away does. "
+        f"Give {warning.plain} as the control (--baseline-json) and {warning.control} as the run with plugins (--plugin-json)."
+    )
+
+
+@delta_warning.register
 def _(warning: OneHasJudgeMetrics) -> str:
     return (
         f"{warning.having} records what its judge calls took (judge_metrics) and {warning.lacking} does not, so the scores may have come "
@@ -48,10 +58,17 @@ def _(warning: RunTruncated) -> str:
 
 @delta_warning.register
 def _(warning: FewPairs) -> str:
-    arms = f"{warning.worst_arm} was" if len(warning.arms) == 1 else f"{words.listed(list(warning.arms))} were, {warning.worst_arm} least:"
+    arms, verb = words.listed(list(warning.arms)), "was" if len(warning.arms) == 1 else "were"
+    number = f"{warning.pairs:,} of {plural(warning.questions, 'question')}"
+    rate = f"{words.share(warning.pairs / warning.questions)}, {words.share(LEAST_COVERAGE_RATE)} needed"
+    if warning.most_pairs == 0:
+        return f"{arms} {verb} scored in both runs for {number} ({rate}): nothing can be said of points."
+    if warning.most_pairs == warning.pairs:
+        each = "" if len(warning.arms) == 1 else " each"
+        return f"{arms} {verb} scored in both runs for {number}{each} ({rate}): the questions left out may hide a difference."
     return (
-        f"{arms} scored in both runs for {warning.pairs:,} of {plural(warning.questions, 'question')} "
-        f"({words.share(warning.pairs / warning.questions)}, {words.share(LEAST_COVERAGE_RATE)} needed): the rest may hide a difference."
+        f"{arms} were scored in both runs for too few questions, {warning.worst_arm} for the fewest: {number} ({rate}). The questions left "
+        "out may hide a difference."
     )
 
 

@@ -57,10 +57,19 @@ class Table(Value):
 
 
 class Section(Value):
-    """A titled table with sentences before it (`intro`) and after it (`notes`). `key` is its stable name, used as anchor."""
+    """A titled table with sentences before it (`intro`) and after it (`notes`).
+
+    Attributes:
+        key: its stable name on the page, in any characters.
+        title: its heading, which says everything.
+        nav_label: what a list of the page's parts calls it; None takes the title.
+        nav_group: what the parts of a page that has several of each kind are of, such as an arm; they are listed together under it.
+    """
 
     key: str
     title: str
+    nav_label: str | None = None
+    nav_group: str | None = None
     intro: str | None = None
     table: Table
     notes: tuple[str, ...] = ()

@@ -17,6 +17,7 @@ from evalplatform.comparisons.plugin_delta_records import (
     QuestionSetsDiffer,
     ScoreDelta,
     SeedsDiffer,
+    WrongWayRound,
 )
 from evalplatform.comparisons.refusals import RunSays
 from evalplatform.comparisons.run_warnings import RunTruncated
@@ -112,7 +113,7 @@ def test_swapped_sides_turn_every_delta_around() -> None:
     for there, again in zip(forward.scores, back.scores, strict=True):
         assert again.delta_points == -there.delta_points
         assert again.effect.p_t == there.effect.p_t
-    assert [warning.warning for warning in back.warnings] == ["control_has_plugins"]
+    assert back.warnings == (WrongWayRound(control="caveman", plugin_set="caveman:full", plain="plain"),)
 
 
 def test_costs_are_what_the_runs_state_and_unknown_where_one_does_not() -> None:
@@ -188,7 +189,7 @@ def test_a_question_set_that_one_run_does_not_name_is_no_warning() -> None:
 def test_under_95_percent_of_pairs_is_a_warning_that_names_the_worst_arm() -> None:
     control = with_points(with_points(control_run(), "docs", [50.0] * 22), "baseline", [50.0] * 20)
     delta = computed(control, plugin_run())
-    assert delta.warnings == (FewPairs(arms=("baseline", "docs"), worst_arm="baseline", pairs=20, questions=24),)
+    assert delta.warnings == (FewPairs(arms=("baseline", "docs"), worst_arm="baseline", pairs=20, most_pairs=22, questions=24),)
     assert delta.coverage_rate == 20 / 24
     assert computed(with_points(control_run(), "docs", [50.0] * 23), plugin_run()).warnings == (), "23 of 24 is 95.8%"
 

@@ -102,3 +102,46 @@ def test_what_users_and_models_wrote_cannot_become_markup() -> None:
     page = page_of(control_run(), changed(plugin_run(), plugin_set=hostile, plugin_set_id="sha256:5"))
     assert "<script>" not in page_html(page)
     assert "caveman\\|\\<script>" in page_markdown(page)
+
+
+SKILL = "skill:bucket-lifecycle"
+LEFT_OUT = "the questions left out may hide a difference."
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        (
+            {"docs": 0, SKILL: 0},
+            f"docs and {SKILL} were scored in both runs for 0 of 24 questions (0.0%, 95.0% needed): nothing can be said",
+        ),
+        ({"docs": 20}, f"docs was scored in both runs for 20 of 24 questions (83.3%, 95.0% needed): {LEFT_OUT}"),
+        (
+            {"docs": 20, SKILL: 20},
+            f"docs and {SKILL} were scored in both runs for 20 of 24 questions each (83.3%, 95.0% needed): {LEFT_OUT}",
+        ),
+        (
+            {"docs": 20, SKILL: 22},
+            f"docs and {SKILL} were scored in both runs for too few questions, docs for the fewest: 20 of 24 questions (83.3%, ",
+        ),
+    ],
+)
+def test_too_few_pairs_are_said_as_they_are(pairs: dict[str, int], sentence: str) -> None:
+    control = control_run()
+    for arm, number in pairs.items():
+        control = with_arm(control, arm, points=dict.fromkeys(control.identity.question_ids[:number], 50.0))
+    assert page_of(control, plugin_run()).notices[0].text.startswith(sentence)
+
+
+def test_runs_given_the_wrong_way_round_are_told_how_to_be_swapped() -> None:
+    page = page_of(plugin_run(), control_run())
+    assert page.title == "Object Storage: none against caveman:full, the wrong way round"
+    assert page.notices[0].level == "problem"
+    assert "Give plain as the control (--baseline-json) and caveman as the run with plugins (--plugin-json)." in page.notices[0].text
+
+
+def test_a_length_has_an_interval_and_a_sum_says_why_it_has_none() -> None:
+    page = page_of(control_run(), plugin_run())
+    assert text_cells(page, "lengths")["docs"][2].endswith("]")
+    costs = next(section for section in page.sections if section.key == "costs")
+    assert costs.notes[0].startswith("These deltas have no interval and no test")
