@@ -40,7 +40,8 @@ def cross_judge(
 ) -> int:
     """Judge stored answers by several judges with the material that the first judge saw, and say which verdicts depend on the judge.
 
-    No answer is asked for, and a judge is not asked twice. Exit code 2 when answers cannot be judged again or too few were scored.
+    No answer is asked for, and a judge is not asked twice. Exit code 2 when answers cannot be judged again, too few were scored, or one
+    measure alone has a say.
     """
     from evalplatform.cli.console import required_project, shown_progress
     from evalplatform.cli.suite_inputs import project_inputs, suite_inputs
@@ -178,10 +179,10 @@ def _told(opened: "OpenedProject", done: "CrossJudged", written: Sequence[Path],
     from evalplatform.cli.console import say
     from evalplatform.cli.results import counts_words
     from evalplatform.kernel.text import plural
-    from evalplatform.reports.cross_judge_lines import cross_judge_lines, left_out_lines
+    from evalplatform.reports.cross_judge_lines import cross_judge_lines, odd_measure_lines
     from evalplatform.stages.cross_judge import HTML_FILE
 
-    for line in left_out_lines(done.result):
+    for line in odd_measure_lines(done.result):
         say(f"warning: {line}")
     if as_json:
         typer.echo(_json(done, written))
@@ -216,6 +217,7 @@ def _json(done: "CrossJudged", written: Sequence[Path]) -> str:
 def _exit_code(done: "CrossJudged", *, strict: bool) -> int:
     from evalplatform.cli.console import say
     from evalplatform.reports import words
+    from evalplatform.reports.cross_judge_words import one_measure_words
     from evalplatform.reports.visible import one_line
 
     facts = done.facts
@@ -228,6 +230,9 @@ def _exit_code(done: "CrossJudged", *, strict: bool) -> int:
     shortfalls = list(done.shortfalls)
     for run, measure, shortfall in shortfalls:
         say(f"error: {one_line(run)} under {one_line(measure)}: {one_line(shortfall.sentence)}")
-    if shortfalls or not facts.complete:
+    alone = [one for one in done.result.runs if not one.dependence_is_known]
+    for one in alone:
+        say(f"error: {one_line(one_measure_words(one))} Name another judge with --judges.")
+    if alone or shortfalls or not facts.complete:
         return NOT_ANSWERED
     return JUDGE_DEPENDENT if strict and done.result.judge_dependent else DONE

@@ -85,7 +85,7 @@ def arm_label(deltas: Sequence[MeasureDelta]) -> ArmLabel:
     directions = {delta.direction for delta in significant}
     one_judge = len({delta.judge for delta in significant}) == 1
     if not significant:
-        return ArmLabel(kind="no_detectable_effect")
+        return ArmLabel(kind="no_detectable_effect", one_judge=len({delta.judge for delta in counted}) == 1)
     if len(directions) > 1:
         return ArmLabel(kind="judge_dependent", one_judge=one_judge)
     (direction,) = directions

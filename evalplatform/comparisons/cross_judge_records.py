@@ -51,6 +51,12 @@ class Measure(Value):
         return not self.left_out
 
     @property
+    def constant_points(self) -> float | None:
+        """The points that every answer was given, where there are at least two and all have the same; None where they differ."""
+        given = [points for of_arm in self.points.values() for points in of_arm.values()]
+        return given[0] if len(given) > 1 and min(given) == max(given) else None
+
+    @property
     def all_unscored_reasons(self) -> dict[str, int]:
         """Why answers of any arm have no points, counted."""
         counts: Counter[str] = Counter()
@@ -115,7 +121,7 @@ class ArmLabel(Value):
 
     `consistent`: some measure is significant, none the other way, and every mean delta lies on that side. `leaning`: the same, but some
     mean delta does not. `judge_dependent`: significant both ways. `no_detectable_effect`: none is significant. `not_tested`: no measure has
-    enough pairs. `one_judge` says that all significant measures rest on one judge.
+    enough pairs. `one_judge` says that all significant measures rest on one judge; where none is, that all measures with a say do.
     """
 
     kind: LabelKind
@@ -181,6 +187,11 @@ class CrossJudgedRun(Value):
     arms: tuple[ArmUnderJudges, ...]
     points_alpha: AlphaOrReason
     coverage_rates: dict[str, float | None]
+
+    @property
+    def dependence_is_known(self) -> bool:
+        """Whether it could be found out if a verdict depends on the judge: one measure alone contradicts nobody."""
+        return len(self.run.counted) > 1
 
     @property
     def least_coverage_rate(self) -> float | None:

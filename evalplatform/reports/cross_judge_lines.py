@@ -8,6 +8,7 @@ from evalplatform.reports import words
 from evalplatform.reports.cross_judge_words import (
     coefficient,
     coefficient_interval,
+    constant_words,
     delta_words,
     label_words,
     left_out_words,
@@ -28,9 +29,10 @@ def cross_judge_lines(result: CrossJudgement) -> Iterator[str]:
         yield from _agreement_lines(one)
 
 
-def left_out_lines(result: CrossJudgement) -> Iterator[str]:
-    """Yield a line for each measure that has no say, with the reason."""
+def odd_measure_lines(result: CrossJudgement) -> Iterator[str]:
+    """Yield a line for each measure that has no say, with the reason, and for each with a say that tells no answer from another."""
     for one in result.runs:
+        yield from map(one_line, constant_words(one.run))
         for measure in one.run.measures:
             if not measure.counts:
                 yield one_line(f"{measure.name} of {one.run.name} is not pooled with the others. {left_out_words(measure)}")

@@ -19,9 +19,11 @@ from evalplatform.reports.cross_judge_tables import (
 )
 from evalplatform.reports.cross_judge_words import (
     MEANINGS,
+    constant_words,
     delta_words,
     label_words,
     left_out_words,
+    one_measure_words,
 )
 from evalplatform.reports.forest_plot import ForestRow, forest_plot
 from evalplatform.reports.page import Page
@@ -37,10 +39,10 @@ def cross_judge_page(result: CrossJudgement) -> Page:
     libraries = dict.fromkeys(one.run.library_name for one in result.runs if one.run.library_name)
     return Page(
         kind="Cross-judge report",
-        title=f"{words.listed(list(libraries)) if libraries else 'Stored answers'} under {plural(len(result.judges), 'judge')}",
+        title=f"{words.listed(list(libraries)) if libraries else 'Stored answers'} under {_judges_words(result)}",
         subtitle="Is a verdict the arm's, or the judge's that scored it? The same answers, the same material, several judges.",
         headline_facts=(
-            Fact(label="Judges", value=words.listed(list(result.judges))),
+            Fact(label="Judges", value=words.listed(list(_names_with_a_say(result)))),
             Fact(label="Answers", value=words.listed(answered)),
         ),
         notices=tuple(_notices(result)),
@@ -55,6 +57,18 @@ def cross_judge_page(result: CrossJudgement) -> Page:
         ),
         facts=tuple(_facts(result)),
     )
+
+
+def _names_with_a_say(result: CrossJudgement) -> dict[str, str]:
+    """Return the judge of each measure that has a say in some run, by the measure's name."""
+    return {measure.name: measure.judge for one in result.runs for measure in one.run.counted}
+
+
+def _judges_words(result: CrossJudgement) -> str:
+    """Return how many judges have a say, and how many measures of them where these are more."""
+    judge_of = _names_with_a_say(result)
+    judges = len(set(judge_of.values()))
+    return plural(judges, "judge") if judges == len(judge_of) else f"{plural(judges, 'judge')} ({plural(len(judge_of), 'measure')})"
 
 
 def _findings(result: CrossJudgement) -> Iterator[Finding]:
@@ -111,7 +125,12 @@ def _notices(result: CrossJudgement) -> Iterator[Notice]:
                 )
             elif measure.judge == one.run.model:
                 yield Notice(level="caution", text=f"{measure.name} grades answers of its own model, {measure.judge}, in {one.run.name}.")
-        if len({measure.judge for measure in one.run.counted}) == 1:
+        for sentence in constant_words(one.run):
+            yield Notice(level="caution", text=sentence)
+        if not one.dependence_is_known:
+            sentence = one_measure_words(one)
+            yield Notice(level="problem", text=sentence[0].upper() + sentence[1:])
+        elif len({measure.judge for measure in one.run.counted}) == 1:
             yield Notice(level="caution", text=f"Only one judge has a say in {one.run.name}: this is its verdict, not agreement of judges.")
         yield from _gaps(one)
 

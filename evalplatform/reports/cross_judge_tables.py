@@ -148,7 +148,9 @@ def _pair_notes(result: CrossJudgement) -> Iterator[str]:
         for arm in one.arms:
             for pair in arm.pairs:
                 for what, reason in _missing(pair):
-                    whose.setdefault((what, reason), []).append(f"{words.listed(list(pair.measures))} on {arm.arm}")
+                    whose.setdefault((what, reason), []).append(
+                        f"{words.listed(list(pair.measures))} on {', '.join((*_run_cell(result, one.run), arm.arm))}"
+                    )
     for (what, reason), names in whose.items():
         left = len(names) - NAMED_LIMIT
         yield f"No {what}: {reason} ({'; '.join(names[:NAMED_LIMIT])}{f'; {left:,} more' if left > 0 else ''})."

@@ -1,6 +1,16 @@
 """What several judges' points come to, in words: labels, verdicts, agreement."""
 
-from evalplatform.comparisons.cross_judge_records import ArmLabel, CategoryAgreement, LabelKind, Measure, MeasureDelta
+from collections.abc import Iterator
+
+from evalplatform.comparisons.cross_judge_records import (
+    ArmLabel,
+    CategoryAgreement,
+    CrossJudgedRun,
+    LabelKind,
+    Measure,
+    MeasureDelta,
+    RunUnderJudges,
+)
 from evalplatform.reports import words
 from evalplatform.reports.refusal_words import refusal_sentence
 from evalplatform.stats.agreement import Kappa, RankCorrelation
@@ -55,6 +65,19 @@ def verdict_words(delta: MeasureDelta) -> str:
 def left_out_words(measure: Measure) -> str:
     """Return why a measure has no say, as one or more sentences."""
     return " ".join(refusal_sentence(refusal) for refusal in measure.left_out)
+
+
+def one_measure_words(one: CrossJudgedRun) -> str:
+    """Return what cannot be said of a run in which one measure, or none, has a say."""
+    who = words.listed([measure.name for measure in one.run.counted]) or "no measure"
+    return f"only {who} has a say in {one.run.name}, so whether a verdict depends on the judge could not be found out."
+
+
+def constant_words(run: RunUnderJudges) -> Iterator[str]:
+    """Yield a sentence for each measure with a say whose points are the same for every answer of a run."""
+    for measure in run.counted:
+        if (points := measure.constant_points) is not None:
+            yield f"{measure.name} gave every answer of {run.name} {words.points(points)} points: it tells none apart, and still has a say."
 
 
 def share_words(found: CategoryAgreement) -> str:

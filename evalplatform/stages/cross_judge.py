@@ -34,7 +34,7 @@ from evalplatform.stages.report_findings import Shortfall
 GROUP = "comparisons"
 """The group of artifacts that belong to no suite."""
 ASSET = "cross_judge"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 JSON_FILE, MARKDOWN_FILE, HTML_FILE, CSV_FILE = "cross_judge.json", "report.md", "report.html", "points.csv"
 _LONGEST_NAME_CHARS = 60
 

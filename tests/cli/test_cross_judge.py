@@ -160,7 +160,7 @@ def test_a_judge_is_given_from_a_file_exactly_what_it_was_given_in_the_run(
     command: Command, folder: Path, requests: Callable[[], int]
 ) -> None:
     ran = cross_judge(command, OWN_FILE, "--judges", "rubric", "--out-json", "o.json")
-    assert ran.code == 0
+    assert ran.code == 0, "two measures have a say"
     assert requests() == 0, "question, material, reference and answer are the same, so the ledger has every reply"
     first, stored = result_of(folder / "o.json").runs[0].run.measures
     assert (first.name, stored.name, stored.is_stored) == ("rubric", f"{GRADER} (stored)", True)
@@ -179,7 +179,7 @@ def test_a_file_is_judged_by_others_without_asking_an_answer_and_once(
     assert "0 model calls, 32 replayed from the ledger" in again.err, "also where the result is gone"
     assert "nothing changed since the last run" in cross_judge(command, OWN_FILE, "--judges", "strict,lax").err
     assert requests() == made
-    assert "<title>kettle under 2 judges</title>" in (folder / "o.html").read_text()
+    assert "<title>kettle under 3 judges</title>" in (folder / "o.html").read_text()
 
 
 def test_stored_scores_can_be_left_out(command: Command, folder: Path) -> None:
@@ -189,7 +189,36 @@ def test_stored_scores_can_be_left_out(command: Command, folder: Path) -> None:
 
 def test_one_model_with_two_prompts_is_one_judge(command: Command, folder: Path) -> None:
     cross_judge(command, OWN_FILE, "--judges", "same-model", "--out-md", "o.md")
-    assert "Only one judge has a say in kettle" in (folder / "o.md").read_text()
+    told = (folder / "o.md").read_text()
+    assert "Only one judge has a say in kettle" in told
+    assert told.startswith("# kettle under 1 judge (2 measures)\n")
+    assert f"- **Judges**: same-model and {GRADER} (stored)" in told
+
+
+@pytest.mark.parametrize(
+    ("source", "unstamped"), [(("--suite", "kettle"), False), ((OWN_FILE, "--no-stored"), False), (("old.json",), True)]
+)
+def test_one_measure_alone_cannot_say_whether_a_verdict_depends_on_the_judge(
+    command: Command, folder: Path, source: tuple[str, ...], unstamped: bool
+) -> None:
+    if unstamped:
+        changed(folder / OWN_FILE, "old.json", unstamp)
+        source = (str(folder / "results/arms/old.json"),)
+    ran = cross_judge(command, *source, "--judges", "strict", "--out-md", "o.md")
+    name = {"--suite": "model"}.get(source[0], Path(source[0]).stem)
+    sentence = f"nly strict has a say in {name}, so whether a verdict depends on the judge could not be found out."
+    assert ran.code == 2
+    assert f"error: o{sentence} Name another judge with --judges." in ran.err
+    assert f"O{sentence}" in (folder / "o.md").read_text(), "what was found is written all the same"
+
+
+def test_a_judge_that_tells_no_answer_from_another_is_named(command: Command, folder: Path) -> None:
+    flat = changed(folder / OWN_FILE, "flat.json", lift(0.0))
+    ran = cross_judge(command, flat, "--judges", "strict", "--out-md", "o.md")
+    said = "judge-of-+0 (stored) gave every answer of flat 50.0 points: it tells none apart, and still has a say."
+    assert ran.code == 0
+    assert f"warning: {said}" in ran.err
+    assert said in (folder / "o.md").read_text()
 
 
 def drop_materials(data: Json) -> None:
@@ -240,6 +269,56 @@ def test_scores_of_mixed_material_are_named_and_not_pooled(command: Command, fol
     ran = cross_judge(command, mixed, "--judges", "strict,lax")
     assert "warning: grader (stored) of mixed is not pooled with the others. " in ran.err
     assert "only snippets" in ran.err
+
+
+def no_references(data: Json) -> None:
+    """Take the references away that the file's judge was given, as files from before they were kept have it."""
+    data["grounded_from_topics"] = True
+    for row in (*data["answers"], *data["evaluations"]):
+        row.pop("ground_truth_chunk", None)
+
+
+def ungrounded(data: Json) -> None:
+    """The same, in a file of another tool: no score says whether it was grounded."""
+    no_references(data)
+    for row in data["evaluations"]:
+        for score in row["scores"].values():
+            score.pop("grounded", None)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (no_references, "old says 1 question had a reference that the file does not hold"),
+        (ungrounded, "old says the judge was given expected topics, which the file does not hold"),
+    ],
+)
+def test_scores_against_references_that_the_file_does_not_hold_are_named_and_not_pooled(
+    command: Command, folder: Path, change: Callable[[Json], None], says: str
+) -> None:
+    path = changed(folder / OWN_FILE, "old.json", change)
+    ran = cross_judge(command, path, "--judges", "strict,lax", "--out-json", "o.json")
+    assert ran.code == 0
+    assert f"references to grade against: {says}; judging it again now says there is none." in ran.err
+    (run,) = result_of(folder / "o.json").runs
+    assert [measure.counts for measure in run.run.measures] == [True, True, False]
+
+
+def test_judges_are_given_the_references_that_the_file_holds_also_those_made_of_topics(
+    command: Command, folder: Path, stub: ModelStub
+) -> None:
+    topics = ["The base part has to stand level on its three feet", "The lid has to be shut until the steam is gone"]
+    questions = json.loads((folder / "questions.json").read_text())
+    for question in questions["questions"][1:]:
+        question["expected_topics"] = topics
+    (folder / "questions.json").write_text(json.dumps(questions))
+    edited(folder / "evalplatform.yaml", ("rubric: {kind: rubric", "rubric: {grounded_from_topics: true, kind: rubric"))
+    assert command(*RUN).code == 0
+    ran = cross_judge(command, OWN_FILE, "--judges", "strict", "--out-json", "o.json")
+    assert ran.code == 0
+    assert "not pooled" not in ran.err
+    with_topics = [body for body in stub.bodies() if body["model"] == "strict-grader" and topics[0] in json.dumps(body)]
+    assert len(with_topics) == 2 * (QUESTIONS - 1)
 
 
 def test_files_of_the_same_answers_are_one_run_and_a_verdict_may_depend_on_the_judge(command: Command, folder: Path) -> None:
@@ -311,7 +390,7 @@ def test_what_cannot_be_asked_is_said_with_the_nearest_name(
 
 
 def test_a_cell_is_chosen_by_id_or_key_and_needs_answers(command: Command, folder: Path) -> None:
-    assert cross_judge(command, "--suite", "kettle", "--cell", "model", "--judges", "rubric").code == 0
+    assert cross_judge(command, "--suite", "kettle", "--cell", "model", "--judges", "rubric,strict").code == 0
     shutil.rmtree(folder / ".evalplatform" / "store" / "current" / "kettle" / "arm_answers")
     ran = cross_judge(command, "--suite", "kettle", "--judges", "rubric")
     assert ran.code == 2

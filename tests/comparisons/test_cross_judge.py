@@ -39,6 +39,7 @@ def judged(**columns: Column) -> ArmUnderJudges:
         ({"a": WEAK_UP, "b": WEAK_UP, "c": WEAK_DOWN}, ArmLabel(kind="no_detectable_effect")),
         ({"a": FLAT, "b": FLAT}, ArmLabel(kind="no_detectable_effect")),
         ({"a": STRONG_UP}, ArmLabel(kind="consistent", direction="+", one_judge=True)),
+        ({"a": FLAT}, ArmLabel(kind="no_detectable_effect", one_judge=True)),
     ],
 )
 def test_the_label_says_whether_judges_agree_on_an_arm(columns: dict[str, Column], label: ArmLabel) -> None:

@@ -10,7 +10,7 @@ import pytest
 from evalplatform.comparisons.cross_judge import cross_judge
 from evalplatform.comparisons.cross_judge_records import ArmLabel, CrossJudgement, RunUnderJudges
 from evalplatform.comparisons.refusals import FactorDiffers, RunSays
-from evalplatform.reports.cross_judge_lines import cross_judge_lines, left_out_lines
+from evalplatform.reports.cross_judge_lines import cross_judge_lines, odd_measure_lines
 from evalplatform.reports.cross_judge_points import points_csv
 from evalplatform.reports.cross_judge_report import cross_judge_page
 from evalplatform.reports.cross_judge_words import label_words
@@ -60,7 +60,7 @@ def test_the_terminal_says_labels_deltas_and_agreement() -> None:
         "  strict and lax on skill",
         "  Krippendorff's alpha of directions, skill",
     ]
-    (left_out,) = left_out_lines(result(run()))
+    (left_out,) = odd_measure_lines(result(run()))
     assert left_out == (
         "old-model (stored) of haiku is not pooled with the others. The runs differ in judge material (judge_context): "
         "haiku says nothing of it; judging it again now says treatment_material.v1."
@@ -89,6 +89,13 @@ def test_several_runs_share_tables_and_have_points_of_their_own() -> None:
     assert {row[0].text for row in page.sections[1].table.rows} == {"haiku", "opus"}
     assert [found.sentence.split(":")[0] for found in page.findings] == ["haiku, docs", "haiku, skill", "opus, docs", "opus, skill"]
     assert [fact.label for fact in page.facts] == ["haiku", "opus"]
+
+
+def test_what_has_no_number_is_said_of_its_run_where_there_are_several() -> None:
+    alike = run_under(measure("a", shifted([5.0] * 6)), measure("b", shifted([5.0] * 6)), questions=6)
+    page = cross_judge_page(result(alike, alike.with_changes(name="opus")))
+    (note,) = [note for note in page.sections[2].notes if note.startswith("No kappa")]
+    assert note.endswith("(a and b on haiku, docs; a and b on opus, docs).")
 
 
 def test_a_long_run_shows_its_first_questions_and_says_where_the_others_are() -> None:
