@@ -1,7 +1,7 @@
 """Stored answers of arms.v1 files as judges are given them again: the same question, answer, reference and material, or a refusal."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,10 +12,11 @@ from evalplatform.comparisons.cross_judge import refuse_nothing_to_compare
 from evalplatform.comparisons.cross_judge_records import Measure
 from evalplatform.comparisons.question_scores import QuestionScores, question_scores
 from evalplatform.comparisons.records import PlacedPoints, ScorePoints
-from evalplatform.comparisons.refusals import MaterialNotStored, Refusal, Refused
+from evalplatform.comparisons.refusals import FactorDiffers, MaterialNotStored, Refusal, Refused, RunSays
 from evalplatform.judging.records import JudgeTask
 from evalplatform.kernel.digests import EMPTY_TEXT_DIGEST, json_digest, text_digest
 from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.text import plural
 from evalplatform.questions.records import Question
 from evalplatform.reports.arms_v1 import STORED_MATERIAL
 from evalplatform.reports.arms_v1_file import ArmsV1, read_arms_v1
@@ -23,7 +24,9 @@ from evalplatform.reports.compared_run_file import read_compared_run
 from evalplatform.stages.judged_scores import judge_task
 
 COMPARISON: ComparisonKind = "cross_judge"
-MATERIAL_FACTOR = "judge_context"
+OF_EACH_FILE = frozenset({"judge_context", "grounded_from_topics"})
+"""The factors of what a judge was given, which files of the same answers may differ in: each file's scores are asked by themselves."""
+
 JUDGED_NOW = "judging it again now"
 _PANEL_STAMP = "panel["
 
@@ -125,7 +128,8 @@ def stored_measures(run: FileRun) -> list[Measure]:
     """Return the scores that the run's files hold, a measure each.
 
     One whose judge was shown other material than a judge is shown now is left out of what is compared. So are scores from before there was
-    a stamp: what their judge was shown, nobody can tell.
+    a stamp: what their judge was shown, nobody can tell. And so are scores against references that the file does not hold, such as
+    expected topics: a judge now has nothing to grade against.
     """
     judged = [(file, compared) for file, compared in zip(run.files, run.compared, strict=True) if file.is_judged]
     times = Counter(file.judge_model for file, _ in judged)
@@ -145,7 +149,7 @@ def stored_measures(run: FileRun) -> list[Measure]:
                 judge_context=file.judge_context,
                 points={arm: table.points for arm, table in tables.items()},
                 unscored_reasons={arm: table.unscored_reasons for arm, table in tables.items()},
-                left_out=tuple(refusals_among(COMPARISON, [compared, _judged_now(compared)])),
+                left_out=(*refusals_among(COMPARISON, [compared, _judged_now(compared)]), *_references_not_held(file, compared)),
             )
         )
     return measures
@@ -180,7 +184,7 @@ def _digest(text: str | None) -> str | None:
 
 def _differences(run: FileRun) -> list[Refusal]:
     """Return what files of the same answers differ in, beside their judges; what their judges were shown is asked of each by itself."""
-    return [refusal for refusal in differing_factors(COMPARISON, run.compared) if refusal.factor != MATERIAL_FACTOR]
+    return [refusal for refusal in differing_factors(COMPARISON, run.compared) if refusal.factor not in OF_EACH_FILE]
 
 
 def _without_material(run: FileRun) -> list[Refusal]:
@@ -191,6 +195,20 @@ def _without_material(run: FileRun) -> list[Refusal]:
 
 def _judged_now(compared: ComparedRun) -> ComparedRun:
     return replace(compared, name=JUDGED_NOW, identity=compared.identity.with_changes(judge_context=STORED_MATERIAL))
+
+
+def _references_not_held(file: ArmsV1, compared: ComparedRun) -> Iterator[FactorDiffers]:
+    """Yield a refusal where the file's scores were given against references, and the file does not hold all of them."""
+    held = {question.id for question in file.questions if (question.ground_truth_chunk or "").strip()}
+    lacking = {row.question_id for row in file.scores if row.judgement.grounded and row.question_id not in held}
+    if lacking:
+        says = f"{plural(len(lacking), 'question')} had a reference that the file does not hold"
+    elif compared.identity.grounded_from_topics and not held:
+        says = "the judge was given expected topics, which the file does not hold"
+    else:
+        return
+    sides = (RunSays(run=compared.name, says=says), RunSays(run=JUDGED_NOW, says="there is none"))
+    yield FactorDiffers(factor="references", words="references to grade against", sides=sides)
 
 
 def _refuse_empty_questions(file: ArmsV1) -> None:
