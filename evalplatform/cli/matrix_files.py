@@ -11,7 +11,7 @@ from evalplatform.cli.files import check_outputs, write_if_changed
 from evalplatform.comparisons.matrix_rollup import MatrixRollup
 from evalplatform.project.cells import Cell
 from evalplatform.project.matrix_file import safe_name
-from evalplatform.reports.html import Download
+from evalplatform.reports.html import FILE_NAME, Download
 from evalplatform.reports.matrix_report import matrix_page
 from evalplatform.reports.matrix_rollup_v1 import delta_stem, matrix_rollup_bytes
 from evalplatform.reports.page import Page, page_html, page_markdown
@@ -23,6 +23,7 @@ from evalplatform.stages.pipeline import CellRun
 ROLLUP_STEM = "matrix-rollup"
 ROLLUP_FLAGS = {".json": "--out-json", ".md": "--out-md", ".html": "--out-dir"}
 ENDINGS = tuple(ROLLUP_FLAGS)
+LINKED = {".json": "JSON", ".md": "Markdown"}
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,9 @@ def _pairs(cells: Sequence[tuple[str, Cell]]) -> list[tuple[str, str]]:
 
 
 def _write(paths: Mapping[str, Path], json_bytes: bytes, page: Page) -> list[Path]:
-    beside = [paths[ending] for ending in (".json", ".md") if paths[ending].parent == paths[".html"].parent]
-    downloads = [Download(label="JSON" if path.suffix == ".json" else "Markdown", file_name=path.name) for path in beside]
+    """Write a report's files; its page leads to those beside it whose names a link holds as they are."""
+    beside = [(label, paths[ending]) for ending, label in LINKED.items() if paths[ending].parent == paths[".html"].parent]
+    downloads = [Download(label=label, file_name=path.name) for label, path in beside if FILE_NAME.fullmatch(path.name)]
     contents = {".json": json_bytes, ".md": page_markdown(page).encode(), ".html": page_html(page, downloads=downloads).encode()}
     for ending, path in paths.items():
         write_if_changed(path, contents[ending])

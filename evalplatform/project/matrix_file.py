@@ -19,7 +19,25 @@ HARNESSES = ("arms-runner", "single-shot", "agent", "openclaw-agent", "terminal-
 RUN_HERE = "arms-runner"
 FIELDS = ("id", "name", "model", "provider", "harness", "plugins")
 REQUIRED = ("model", "provider", "harness")
-MAX_ID_CHARS = 80
+MAX_NAME_CHARS = 100
+"""Files are called after two cells at once, and a file's name has at most 255."""
+
+MAX_ID_CHARS = 60
+NOT_OF_A_CELL = {
+    **dict.fromkeys(
+        ("sampling", "temperature", "top_p", "max_tokens", "seed"),
+        "no cell of a matrix file has a sampling of its own. Say it for all of them with --temperature, --max-tokens or --seed; for one, "
+        "in `cells.<id>.sampling` of the project file, and run the suite's own cells, without a matrix file.",
+    ),
+    **dict.fromkeys(
+        ("base_url", "endpoint"),
+        "no cell of a matrix file has an endpoint but its provider. Say the address in `endpoints.<id>.base_url` of the project file, and "
+        "that id as the cell's provider.",
+    ),
+}
+"""Keys that would change what is asked if they meant something here, each with the place that has them."""
+
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9_.-]")
 _TERMINAL_BENCH = re.compile(r"terminal-bench:.+")
 
 
@@ -42,8 +60,10 @@ class MatrixCell(Value):
 
         It depends on the name alone, so that a cell keeps what it has been asked when others join the file.
         """
-        as_id = slug(self.name)[:MAX_ID_CHARS].rstrip("-._")
-        return as_id if as_id == self.name else f"{as_id or 'cell'}-{text_digest(self.name).removeprefix('sha256:')[:4]}"
+        if (as_id := slug(self.name)) == self.name and len(as_id) <= MAX_ID_CHARS:
+            return as_id
+        tail = f"-{text_digest(self.name).removeprefix('sha256:')[:4]}"
+        return (as_id[: MAX_ID_CHARS - len(tail)].rstrip("-._") or "cell") + tail
 
     @property
     def file_stem(self) -> str:
@@ -54,9 +74,10 @@ class MatrixCell(Value):
 def safe_name(name: str) -> str:
     """Return a cell's name as a file's: what is neither letter, digit, `-`, `_` nor `.` becomes `-`, and `-` at the ends goes.
 
-    The names that the file system gives a meaning of its own, such as `..`, become `cell`.
+    Letters and digits are those of ASCII, so that the name is plain to every file system and in every link. A name that leaves nothing, or
+    one that the file system gives a meaning of its own, such as `..`, becomes `cell`.
     """
-    safe = "".join(character if character.isalnum() or character in "-_." else "-" for character in name).strip("-")
+    safe = _NOT_PLAIN.sub("-", name).strip("-")
     return safe if safe.strip(".") else "cell"
 
 
@@ -65,11 +86,12 @@ def read_matrix_cells(path: Path) -> tuple[MatrixCell, ...]:
 
     The file is JSON, or YAML where its name ends in .yaml or .yml: `{"matrix": {"cells": [...]}}`, `{"cells": [...]}`, or the list alone. A
     cell has an `id` or a `name`, `model`, `provider`, `harness`, and perhaps `plugins`: a comma list, or a list of refs or of objects with
-    a `ref`. Other keys mean nothing, but one that looks like a misspelt field is refused.
+    a `ref`; empty entries of a comma list are dropped. Other keys mean nothing, but one that looks like a misspelt field is refused, and so
+    is one of `NOT_OF_A_CELL`.
 
     Raises:
-        InputError: the file cannot be read, names no cell, leaves out a field, or repeats a name, also one that only differs in what file
-            names do not keep.
+        InputError: the file cannot be read or repeats a key, names no cell, leaves out a field, says what is not of a cell, has a name that
+            is too long, or repeats one, also one that only differs in what file names do not keep.
         UnknownNameError: no such harness or plugin.
     """
     where, entries = _cells_list(_loaded(path), path)
@@ -104,9 +126,30 @@ def _loaded(path: Path) -> object:
     if path.suffix.lower() in (".yaml", ".yml"):
         return plain(read_yaml(path))
     try:
-        return json.loads(read_utf8(path))
+        data = json.loads(read_utf8(path), object_pairs_hook=_JsonObject)
     except json.JSONDecodeError as error:
         raise InputError(f"is not valid JSON: {error.msg}.", file=path, line=error.lineno) from error
+    except RecursionError:
+        raise InputError("is not valid JSON: it is nested too deeply.", file=path) from None
+    _refuse_repeated_keys(data, path)
+    return data
+
+
+class _JsonObject(dict[str, object]):
+    """An object that knows which key stands in it twice: a repeated key has no line, but its object has a place in the file."""
+
+    def __init__(self, pairs: Sequence[tuple[str, object]]) -> None:
+        super().__init__(pairs)
+        keys = [key for key, _ in pairs]
+        self.repeated = next((key for key in self if keys.count(key) > 1), None)
+
+
+def _refuse_repeated_keys(data: object, path: Path, place: tuple[str, ...] = ()) -> None:
+    if isinstance(data, _JsonObject) and data.repeated is not None:
+        raise InputError("stands twice in one object; say it once.", file=path, field=".".join((*place, data.repeated)))
+    parts = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, part in parts:
+        _refuse_repeated_keys(part, path, (*place, str(key)))
 
 
 def _cells_list(data: object, path: Path) -> tuple[str, list[object]]:
@@ -128,10 +171,15 @@ def _cell(entry: object, path: Path, where: str) -> MatrixCell:
     if not isinstance(entry, dict):
         raise InputError("must be an object with id, model, provider and harness.", file=path, field=where)
     for key in entry:
+        if (elsewhere := NOT_OF_A_CELL.get(key)) is not None:
+            raise InputError(elsewhere, file=path, field=f"{where}.{key}")
         if key not in FIELDS and (nearest := nearest_name(str(key), FIELDS)) is not None:
             raise InputError(f"unknown key (known here: {', '.join(FIELDS)}).", file=path, field=f"{where}.{key}", nearest=nearest)
     named_by = "id" if entry.get("id") is not None else "name"
     name = _text(entry.get(named_by), path, f"{where}.{named_by}", missing="is missing: a cell has an id or a name.")
+    if len(name) > MAX_NAME_CHARS:
+        rule = f"has {len(name):,} characters; files are called after cells, so a name has {MAX_NAME_CHARS} at most."
+        raise InputError(rule, file=path, field=f"{where}.{named_by}")
     told = {field: _text(entry.get(field), path, f"{where}.{field}", missing="is missing.") for field in REQUIRED}
     if told["harness"] not in HARNESSES[:-1] and not _TERMINAL_BENCH.fullmatch(told["harness"]):
         raise UnknownNameError("harness", told["harness"], HARNESSES, file=path, field=f"{where}.harness")
@@ -141,9 +189,11 @@ def _cell(entry: object, path: Path, where: str) -> MatrixCell:
 def _text(value: object, path: Path, where: str, *, missing: str) -> str:
     if value is None or (isinstance(value, str) and not value.strip()):
         raise InputError(missing, file=path, field=where)
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise InputError(f"must be text (got {value!r}).", file=path, field=where)
-    return str(value).strip()
+    if not isinstance(value, str):
+        raise InputError(
+            f"must be text (got {value!r}{'; put it in quotes' if isinstance(value, int | float) else ''}).", file=path, field=where
+        )
+    return value.strip()
 
 
 def _plugins(value: object, harness: str, path: Path, where: str) -> tuple[str, ...]:
@@ -172,16 +222,18 @@ def _placed_ref(entry: object, path: Path, where: str) -> tuple[str, str]:
 
 
 def _refuse_equal_names(cells: Sequence[MatrixCell], path: Path) -> None:
-    taken: dict[str, MatrixCell] = {}
+    taken: dict[tuple[str, str], MatrixCell] = {}
     for cell in cells:
-        # Some file systems take names that differ in case alone for one.
-        before = taken.setdefault(cell.file_stem.casefold(), cell)
-        if before is cell:
-            continue
-        if before.name == cell.name:
-            raise InputError(f"two cells are called {cell.name!r}; the other is {before.field}.", file=path, field=cell.field)
-        raise InputError(
-            f"{cell.name!r} and {before.name!r} ({before.field}) would be one file, {cell.file_stem!r}; rename one of them.",
-            file=path,
-            field=cell.field,
-        )
+        # Some file systems take names that differ in case alone for one. An id may be the name of another cell.
+        for what, key in (("file", cell.file_stem.casefold()), ("id", cell.id)):
+            before = taken.setdefault((what, key), cell)
+            if before is cell:
+                continue
+            if before.name == cell.name:
+                raise InputError(f"two cells are called {cell.name!r}; the other is {before.field}.", file=path, field=cell.field)
+            shown = cell.file_stem if what == "file" else cell.id
+            raise InputError(
+                f"{cell.name!r} and {before.name!r} ({before.field}) would be one {what}, {shown!r}; rename one of them.",
+                file=path,
+                field=cell.field,
+            )

@@ -174,6 +174,18 @@ def test_files_go_where_they_are_told_to(command: Command, matrix: Path) -> None
     assert (matrix / "rollup.md").read_text().startswith("# kettle: matrix of 1 cell")
 
 
+def test_names_beyond_ascii_lose_nothing_that_was_paid_for(command: Command, matrix: Path) -> None:
+    with_cells(matrix, cell("é"), cell("kurz, 短い", plugins="truncate:80"))
+    ran = command(*RUN, "--matrix-cells", "matrix.json", "--out-md", f"{OUT}/überblick.md")
+    assert ran.code == 0, ran.err
+    (delta,) = read_matrix_rollup(matrix / OUT / "matrix-rollup.json").plugin_deltas
+    assert (delta.baseline_cell, delta.plugin_cell) == ("é", "kurz, 短い")
+    names = [path.name for path in (matrix / OUT).rglob("*.*") if path.name != "überblick.md"]
+    assert Path(delta.artifact).name in names
+    assert all(name.isascii() for name in names)
+    assert "überblick" not in (matrix / OUT / "matrix-rollup.html").read_text()  # a link to it would have to encode it
+
+
 def test_with_several_draws_each_has_its_file_and_deltas_are_over_their_means(command: Command, matrix: Path) -> None:
     with_cells(matrix, cell("plain"), cell("cut", plugins="truncate:80"))
     assert command(*RUN, "--matrix-cells", "matrix.json", "--draws", "2", "--seed", "3").code == 0

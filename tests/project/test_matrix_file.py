@@ -15,6 +15,13 @@ PLAIN = {"id": "plain", "model": "m", "provider": "openai", "harness": "arms-run
 TERSE = {"name": "terse", "model": "m", "provider": "openai", "harness": "arms-runner", "plugins": "caveman:lite, truncate:80"}
 
 
+def cell_called(name: str) -> MatrixCell:
+    return MatrixCell(name=name, model="m", provider="p", harness="arms-runner", field="cells.0")
+
+
+A_B_ID = cell_called("A b").id
+
+
 def written(folder: Path, data: object, name: str = "matrix.json") -> Path:
     path = folder / name
     path.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
@@ -37,7 +44,13 @@ def test_the_three_shapes_name_the_same_cells(tmp_path: Path, shape: object) -> 
 
 
 @pytest.mark.parametrize(
-    "plugins", ["caveman:full,truncate:80", ["caveman:full", "truncate:80"], [{"ref": "caveman:full"}, {"ref": "truncate:80", "x": 1}]]
+    "plugins",
+    [
+        "caveman:full,truncate:80",
+        " caveman:full,, truncate:80,",
+        ["caveman:full", "truncate:80"],
+        [{"ref": "caveman:full"}, {"ref": "truncate:80", "x": 1}],
+    ],
 )
 def test_plugins_are_a_comma_list_or_a_list_of_refs_or_of_objects(tmp_path: Path, plugins: object) -> None:
     (cell,) = read_matrix_cells(written(tmp_path, [PLAIN | {"plugins": plugins}]))
@@ -75,6 +88,24 @@ def test_yaml_says_the_same(tmp_path: Path) -> None:
         ([PLAIN, TERSE, PLAIN], "cells.2", "two cells are called 'plain'; the other is cells.0", None),
         ([PLAIN | {"id": "a b"}, PLAIN | {"id": "a/b"}], "cells.1", "'a/b' and 'a b' (cells.0) would be one file, 'a-b'", None),
         ([PLAIN, PLAIN | {"id": "Plain"}], "cells.1", "would be one file", None),
+        ([PLAIN | {"id": "日本"}, PLAIN | {"id": "中国"}], "cells.1", "'中国' and '日本' (cells.0) would be one file, 'cell'", None),
+        ([PLAIN | {"id": "A b"}, PLAIN | {"id": A_B_ID}], "cells.1", f"would be one id, '{A_B_ID}'", None),
+        ([PLAIN | {"model": 5}], "cells.0.model", "must be text (got 5; put it in quotes)", None),
+        ([PLAIN | {"id": True}], "cells.0.id", "must be text (got True", None),
+        ([PLAIN | {"id": "x" * 300}], "cells.0.id", "has 300 characters; files are called after cells, so a name has 100 at most", None),
+        (
+            [PLAIN | {"temperature": 0.7}],
+            "cells.0.temperature",
+            "with --temperature, --max-tokens or --seed; for one, in `cells.<id>.sam",
+            None,
+        ),
+        ([PLAIN | {"sampling": {"seed": 3}}], "cells.0.sampling", "no cell of a matrix file has a sampling of its own", None),
+        ([PLAIN | {"seed": 1}], "cells.0.seed", "no cell of a matrix file has a sampling of its own", None),
+        ([PLAIN | {"max_tokens": 9}], "cells.0.max_tokens", "no cell of a matrix file has a sampling of its own", None),
+        ([PLAIN | {"top_p": 1}], "cells.0.top_p", "no cell of a matrix file has a sampling of its own", None),
+        ([PLAIN | {"base_url": "http://x/v1"}], "cells.0.base_url", "Say the address in `endpoints.<id>.base_url`", None),
+        ('{"cells": [], "cells": []}', "cells", "stands twice in one object", None),
+        ('[{"id": "a"}, {"id": "b", "plugins": [{"ref": "x", "ref": "y"}]}]', "1.plugins.0.ref", "stands twice in one object", None),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path: Path, data: object, field: str | None, rule: str, nearest: str | None) -> None:
@@ -113,10 +144,6 @@ def test_only_cells_of_the_own_harness_are_run(tmp_path: Path) -> None:
     refuse_other_harnesses(cells[:1], file=tmp_path / "m.json")
 
 
-def cell_called(name: str) -> MatrixCell:
-    return MatrixCell(name=name, model="m", provider="p", harness="arms-runner", field="cells.0")
-
-
 def test_a_name_that_is_an_id_is_the_id() -> None:
     assert cell_called("sonnet-caveman.full").id == "sonnet-caveman.full"
 
@@ -125,8 +152,8 @@ def test_a_name_that_is_an_id_is_the_id() -> None:
 def test_every_name_gives_an_id_and_a_file_name_that_leads_nowhere_else(name: str) -> None:
     cell = cell_called(name)
     assert KEY_PATTERN.fullmatch(cell.id)
-    assert len(cell.id) < 90
-    assert all(character.isalnum() or character in "-_." for character in cell.file_stem)
+    assert len(cell.id) <= 60
+    assert all(character.isascii() and (character.isalnum() or character in "-_.") for character in cell.file_stem)
     assert cell.file_stem.strip(".")
 
 
@@ -134,6 +161,19 @@ def test_names_that_slugs_would_confuse_stay_two_cells() -> None:
     assert cell_called("A b").id != cell_called("a-b").id != cell_called("a  b").id
 
 
-@pytest.mark.parametrize(("name", "safe"), [("gpt 4o/x", "gpt-4o-x"), ("..", "cell"), ("//", "cell"), ("v1.2_b", "v1.2_b"), ("-a-", "a")])
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("gpt 4o/x", "gpt-4o-x"),
+        ("..", "cell"),
+        ("//", "cell"),
+        ("v1.2_b", "v1.2_b"),
+        ("-a-", "a"),
+        ("é", "cell"),
+        ("café-2", "caf--2"),
+        ("日本", "cell"),
+        ("٣", "cell"),
+    ],
+)
 def test_file_names_keep_what_is_safe(name: str, safe: str) -> None:
     assert safe_name(name) == safe
