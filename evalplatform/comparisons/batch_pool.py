@@ -3,12 +3,12 @@
 Pooling weighs every question alike; the mean of the files' means weighs every file alike. With sets of different sizes the two differ.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evalplatform.comparisons.comparability import refusals_among
 from evalplatform.comparisons.compared_run import ComparedRun
-from evalplatform.comparisons.refusals import ArmContentsDiffer, FactorDiffers, Refusal, Refused, RunSays
+from evalplatform.comparisons.refusals import Refused
 from evalplatform.kernel.seeds import derived_seed
 from evalplatform.kernel.values import Value
 from evalplatform.stats.mean import plain_mean
@@ -99,7 +99,8 @@ def pool(cells: Sequence[PairedArms]) -> PooledDelta | Refused | None:
     if not cells:
         return None
     runs = [cell.run for cell in cells]
-    refusals: list[Refusal] = [*refusals_among("batch_pool", runs), *_two_prompts(cells), *_two_contents(cells)]
+    arms = {arm for cell in cells for arm in (cell.run.identity.baseline_arm, cell.treatment_arm)}
+    refusals = refusals_among("batch_pool", runs, arms=arms)
     if refusals:
         return Refused(comparison="batch_pool", runs=tuple(run.name for run in runs), refusals=tuple(refusals))
     by_run = [cell.differences_points for cell in cells]
@@ -117,34 +118,6 @@ def pool(cells: Sequence[PairedArms]) -> PooledDelta | Refused | None:
 def _question_key(run: ComparedRun, question: str) -> str:
     """Return what names a question across files: ids are unique in their own set of one product only."""
     return "\x1f".join((run.identity.library_name or "", run.identity.question_texts_digest or run.name, question))
-
-
-def _two_prompts(cells: Sequence[PairedArms]) -> Iterator[FactorDiffers]:
-    """Yield a refusal for each arm name that stands for several profiles: it comes from the profile's id, which an edit leaves as it is.
-
-    A run from before prompts were stamped says nothing of them.
-    """
-    by_arm: dict[str, dict[str, tuple[str, ...]]] = {}
-    for cell in cells:
-        if digests := cell.run.arms[cell.treatment_arm].profile_prompt_digests:
-            by_arm.setdefault(cell.treatment_arm, {})[cell.run.name] = tuple(sorted(digests))
-    for arm, by_run in by_arm.items():
-        half_stale = "+" not in arm and any(len(digests) > 1 for digests in by_run.values())  # a combined arm may hold several profiles
-        if half_stale or len(set(by_run.values())) > 1:
-            sides = tuple(RunSays(run=run, says=", ".join(digests)) for run, digests in by_run.items())
-            yield FactorDiffers(factor="profile_prompt", words=f"the prompt behind the arm name {arm}", sides=sides)
-
-
-def _two_contents(cells: Sequence[PairedArms]) -> Iterator[ArmContentsDiffer]:
-    """Yield a refusal for each arm of one product that injects several contents. Profiles have their own."""
-    by_arm: dict[tuple[str | None, str], dict[str, str]] = {}
-    for cell in cells:
-        digest = (cell.run.identity.arm_content_digests or {}).get(cell.treatment_arm)
-        if digest is not None and not cell.run.arms[cell.treatment_arm].profile_prompt_digests:
-            by_arm.setdefault((cell.run.identity.library_name, cell.treatment_arm), {})[cell.run.name] = digest
-    for (_, arm), by_run in by_arm.items():
-        if len(set(by_run.values())) > 1:
-            yield ArmContentsDiffer(runs=tuple(by_run), arms=(arm,))
 
 
 def _effect(differences: Sequence[float], clusters: Sequence[str] | None, label: str) -> PairedEffect | None:

@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from evalplatform.comparisons.question_differences import question_difference
 from evalplatform.comparisons.refusals import (
-    ArmContentsDiffer,
     ArmsDiffer,
     FactorDiffers,
     FactorRefusal,
     OnlySomeJudged,
     QuestionsDiffer,
+    QuestionTextsDiffer,
     RunArms,
     RunSays,
 )
@@ -64,15 +65,12 @@ def arms_difference(factor: Named, sides: Sides) -> FactorRefusal | None:
     return ArmsDiffer(sides=tuple(RunArms(run=run, arms=arms) for run, arms in sides))
 
 
-def contents_difference(factor: Named, sides: Sides) -> FactorRefusal | None:
-    """Compare content digests by arm, over the arms of each pair of runs that say something of them."""
-    found: dict[str, list[str]] = {}  # by arm, every content that it has
-    for _, digests in sides:
-        for arm, digest in (digests or {}).items():
-            found.setdefault(arm, []).append(digest)
-    arms = tuple(arm for arm, contents in found.items() if _are_unequal(contents))
-    runs = tuple(run for run, digests in sides if any(arm in (digests or {}) for arm in arms))
-    return ArmContentsDiffer(runs=runs, arms=arms) if arms else None
+def texts_difference(factor: Named, sides: Sides) -> FactorRefusal | None:
+    """Compare texts question by question, over the questions that several runs have."""
+    found = question_difference([(run, texts) for run, texts in sides if texts is not None])
+    if found is None:
+        return None
+    return QuestionTextsDiffer(factor=factor.name, words=factor.words, runs=found.runs, questions=found.questions, first=found.first)
 
 
 def order_difference(factor: Named, sides: Sides) -> FactorRefusal | None:

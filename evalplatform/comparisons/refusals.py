@@ -50,6 +50,37 @@ class ArmContentsDiffer(Value):
     arms: tuple[str, ...]
 
 
+class MaterialsDiffer(Value):
+    """What stood beside an arm's answers is not the same material in every run: of `questions` common questions, `first` among them."""
+
+    reason: Literal["materials_differ"] = "materials_differ"
+    factor: Literal["arm_contents"] = "arm_contents"
+    runs: tuple[str, ...]
+    arm: str
+    questions: int
+    first: str
+
+
+class ProfilesDiffer(Value):
+    """One arm's name stands for several profile texts, told by their digests: the profile was edited and kept its id."""
+
+    reason: Literal["profiles_differ"] = "profiles_differ"
+    factor: Literal["arm_contents"] = "arm_contents"
+    arm: str
+    sides: tuple[RunSays, ...]
+
+
+class QuestionTextsDiffer(Value):
+    """Under one id runs hold different texts, or references to grade against: of `questions` common questions, `first` among them."""
+
+    reason: Literal["question_texts_differ"] = "question_texts_differ"
+    factor: str
+    words: str
+    runs: tuple[str, ...]
+    questions: int
+    first: str
+
+
 class QuestionsDiffer(Value):
     """Runs have other questions (or judged questions), or the same in another order.
 
@@ -106,7 +137,7 @@ class SamePluginLabel(Value):
 
 
 class NoCommonQuestion(Value):
-    """No question was scored by every run."""
+    """No question was scored by every run in all the arms that numbers are of."""
 
     reason: Literal["no_common_question"] = "no_common_question"
     runs: tuple[str, ...]
@@ -124,7 +155,16 @@ class MaterialNotStored(Value):
     questions: int
 
 
-FactorRefusal = FactorDiffers | ArmsDiffer | ArmContentsDiffer | QuestionsDiffer | OnlySomeJudged
+FactorRefusal = (
+    FactorDiffers
+    | ArmsDiffer
+    | ArmContentsDiffer
+    | MaterialsDiffer
+    | ProfilesDiffer
+    | QuestionTextsDiffer
+    | QuestionsDiffer
+    | OnlySomeJudged
+)
 """Runs differ in a factor, whose name is in `factor`."""
 
 
@@ -147,14 +187,6 @@ class PinnedArmMissing(Value):
     known: tuple[str, ...]
 
 
-class ProfilesDiffer(Value):
-    """One arm's name stands for several profile texts, told by their digests: the profile was edited and kept its id."""
-
-    reason: Literal["profiles_differ"] = "profiles_differ"
-    arm: str
-    sides: tuple[RunSays, ...]
-
-
 class SameConfiguration(Value):
     """Runs are samples of one configuration: ranking them against each other would report sampling noise as a difference of models."""
 
@@ -174,7 +206,6 @@ Refusal = Annotated[
     | MaterialNotStored
     | ScoredArmsDiffer
     | PinnedArmMissing
-    | ProfilesDiffer
     | SameConfiguration,
     Field(discriminator="reason"),
 ]

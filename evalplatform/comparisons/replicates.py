@@ -29,6 +29,7 @@ def configuration_key(run: ComparedRun) -> bytes:
         "plugin_set": identity.plugin_set_id or identity.plugin_set,
         "arms": list(identity.arms),
         "run_config": identity.run_config,
+        "answering": identity.answering_digest,
         "is_seeded": identity.seed is not None,
         "judge_model": identity.judge_model,
         "judge_provider": identity.judge_provider,

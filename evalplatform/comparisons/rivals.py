@@ -1,16 +1,13 @@
 """Whether runs may stand beside each other as rivals: every reason why not, and what a reader has to know if they may."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from evalplatform.comparisons.comparability import differing_factors, run_refusals, unstated_factors
+from evalplatform.comparisons.comparability import ARM_CONTENTS, differing_factors, run_refusals, unstated_factors
 from evalplatform.comparisons.compared_run import ComparedRun
 from evalplatform.comparisons.model_comparison_records import ComparisonWarning, FactorUnstated, NoScoredArm, RunsDiffer
 from evalplatform.comparisons.refusals import (
-    ArmContentsDiffer,
     FactorDiffers,
     PinnedArmMissing,
-    ProfilesDiffer,
     Refusal,
     RunArms,
     RunSays,
@@ -44,13 +41,12 @@ def rival_refusals(runs: Sequence[ComparedRun], *, pinned: str | None, pool_repl
         yield from _scored_arms_differ(runs, pinned)
     else:
         arm = scored_arm(runs, pinned)
-        factors = differing_factors("model_comparison", [_with_contents_of(run, arm) for run in runs])
+        factors = differing_factors("model_comparison", runs, arms=compared_arms(runs, arm))
         zero = [refusal for refusal in factors if isinstance(refusal, FactorDiffers) and refusal.factor == "baseline_arm"]
-        contents = [refusal for refusal in factors if isinstance(refusal, ArmContentsDiffer)]
+        contents = [refusal for refusal in factors if refusal.factor == ARM_CONTENTS]
         material = [refusal for refusal in factors if isinstance(refusal, FactorDiffers) and refusal.factor == "judge_context"]
         yield from zero
         yield from _scored_arms_differ(runs, pinned)
-        yield from _profiles_differ(runs, arm)
         yield from contents
         yield from (refusal for run in runs for refusal in run_refusals(run))
         yield from material
@@ -105,24 +101,9 @@ def _scored_arms_differ(runs: Sequence[ComparedRun], pinned: str | None) -> Reas
         yield ScoredArmsDiffer(arms=tuple(sorted(scored)), sides=sides)
 
 
-def _profiles_differ(runs: Sequence[ComparedRun], arm: str | None) -> Reasons:
-    """Yield an arm that is one in name alone: a profile's file was edited and kept its id. Runs from before the stamp are left alone."""
-    if arm is None:
-        return
-    profiles = {run.name: run.arms[arm].profile_prompt_digests for run in runs if arm in run.arms}
-    stamped = {digests for digests in profiles.values() if digests}
-    if len(stamped) > 1 or any(len(digests) > max(1, arm.count("profile:")) for digests in stamped):
-        sides = tuple(RunSays(run=name, says=", ".join(sorted(digests)) or None) for name, digests in profiles.items())
-        yield ProfilesDiffer(arm=arm, sides=sides)
-
-
-def _with_contents_of(run: ComparedRun, arm: str | None) -> ComparedRun:
-    """Return the run as if only the compared arms had contents: the others may differ, since nothing is computed of them."""
-    stated = run.identity.arm_content_digests
-    if stated is None:
-        return run
-    contents = {name: digest for name, digest in stated.items() if name in (run.identity.baseline_arm, arm)}
-    return replace(run, identity=run.identity.model_copy(update={"arm_content_digests": contents}))
+def compared_arms(runs: Sequence[ComparedRun], treatment_arm: str | None) -> set[str]:
+    """Return the arms that numbers are of: the runs' baseline and the scored one. The others may differ in what they inject."""
+    return {run.identity.baseline_arm for run in runs} | ({treatment_arm} if treatment_arm is not None else set())
 
 
 def _same_configurations(runs: Sequence[ComparedRun]) -> Reasons:

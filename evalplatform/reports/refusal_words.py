@@ -9,12 +9,14 @@ from evalplatform.comparisons.refusals import (
     FactorDiffers,
     JudgeNotStamped,
     MaterialNotStored,
+    MaterialsDiffer,
     MixedMaterial,
     NoCommonQuestion,
     OnlySomeJudged,
     PinnedArmMissing,
     ProfilesDiffer,
     QuestionsDiffer,
+    QuestionTextsDiffer,
     Refusal,
     RunSays,
     SameConfiguration,
@@ -59,6 +61,23 @@ def _(refusal: ArmContentsDiffer) -> str:
     return (
         f"The runs differ in content of the arms: {_some(refusal.arms)} {'does' if one else 'do'} not inject the same documents, skill or "
         f"profile in {words.listed(list(refusal.runs))}. Run {'it' if one else 'them'} on the same files."
+    )
+
+
+@refusal_sentence.register
+def _(refusal: MaterialsDiffer) -> str:
+    return (
+        f"The runs differ in content of the arms: what stood beside the answers of {refusal.arm} is not the same in "
+        f"{words.listed(list(refusal.runs))} for {plural(refusal.questions, 'question')}, the first of them {_value(refusal.first)}. "
+        "Run it on the same files."
+    )
+
+
+@refusal_sentence.register
+def _(refusal: QuestionTextsDiffer) -> str:
+    return (
+        f"The runs differ in {refusal.words}: {words.listed(list(refusal.runs))} hold another under the same id for "
+        f"{plural(refusal.questions, 'question')}, the first of them {_value(refusal.first)}."
     )
 
 

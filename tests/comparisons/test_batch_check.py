@@ -31,7 +31,7 @@ from evalplatform.comparisons.batch_findings import (
 )
 from evalplatform.comparisons.batch_rules import BatchRules, ProfileNow, expected_count
 from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun, RunIdentity
-from evalplatform.comparisons.refusals import ArmContentsDiffer, FactorDiffers, MixedMaterial
+from evalplatform.comparisons.refusals import ArmContentsDiffer, FactorDiffers, MixedMaterial, ProfilesDiffer
 
 PROFILE = "profile:concise"
 RULES = BatchRules()
@@ -292,7 +292,7 @@ def test_one_arm_name_with_two_prompts_is_two_treatments() -> None:
     (pooling,) = (result.finding for result in check.results if result.check == "pooling")
     assert isinstance(pooling, NotPooled)
     (refusal,) = pooling.refused.refusals
-    assert isinstance(refusal, FactorDiffers)
+    assert isinstance(refusal, ProfilesDiffer)
     assert [side.says for side in refusal.sides] == ["sha256:now", "sha256:old"]
 
 

@@ -1,6 +1,7 @@
 """One table says what must be equal for which comparison; every factor of a run stands in it, or is left out on purpose."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -16,7 +17,7 @@ from evalplatform.comparisons.comparability import (
     refusals_among,
     unstated_factors,
 )
-from evalplatform.comparisons.compared_run import RunIdentity
+from evalplatform.comparisons.compared_run import PROVIDER_ADDRESS, RunIdentity
 from evalplatform.comparisons.refusals import (
     ArmContentsDiffer,
     ArmsDiffer,
@@ -25,6 +26,7 @@ from evalplatform.comparisons.refusals import (
     MixedMaterial,
     OnlySomeJudged,
     QuestionsDiffer,
+    QuestionTextsDiffer,
     RunArms,
     RunSays,
 )
@@ -36,7 +38,8 @@ CONTROL, PLUGIN = control_run(), plugin_run()
 
 def test_every_field_of_a_run_is_a_factor_or_left_out_for_a_reason() -> None:
     named = [field for factor in FACTORS for field in factor.fields]
-    assert set(named) | set(NOT_FACTORS) == set(RunIdentity.model_fields)
+    of_questions_and_arms = {"question_texts", "references", "profile_prompts", "material_digests"}
+    assert set(named) | set(NOT_FACTORS) == set(RunIdentity.model_fields) | of_questions_and_arms
     assert not set(named) & set(NOT_FACTORS)
     assert all(reason.endswith(".") for reason in NOT_FACTORS.values())
 
@@ -119,10 +122,31 @@ def test_the_first_question_at_which_runs_part_is_shown(ids: tuple[str, ...]) ->
 
 
 def test_texts_of_other_questions_are_not_a_second_reason() -> None:
-    other = changed(PLUGIN, question_ids=("a",), question_texts_digest="sha256:other")
+    other = changed(PLUGIN, question_ids=("a",), question_texts={"a": "How does a work?"})
     assert [refusal.factor for refusal in differing_factors("plugin_delta", [CONTROL, other])] == ["question_ids"]
-    reworded = changed(PLUGIN, question_texts_digest="sha256:other")
-    assert [refusal.factor for refusal in differing_factors("plugin_delta", [CONTROL, reworded])] == ["question_texts"]
+
+
+@pytest.mark.parametrize(("field", "factor"), [("question_texts", "question_texts"), ("references", "references")])
+def test_another_text_under_one_id_is_counted_and_the_first_question_named(field: str, factor: str) -> None:
+    for kind in ("plugin_delta", "model_comparison", "pooled_replicates"):
+        reworded = changed(CONTROL, **{field: {**getattr(CONTROL, field), "q003": "Another?", "q009": "Another?"}})
+        (refusal,) = differing_factors(kind, [CONTROL, replace(reworded, name="other")])
+        assert isinstance(refusal, QuestionTextsDiffer)
+        assert (refusal.factor, refusal.questions, refusal.first, refusal.runs) == (factor, 2, "q003", ("plain", "other"))
+
+
+def test_in_a_pool_of_sets_questions_that_share_an_id_alone_have_references_of_their_own() -> None:
+    texts, references = ({question: f"another {question}" for question in CONTROL.question_texts} for _ in range(2))
+    other = replace(changed(CONTROL, question_texts=texts, references=references), name="other")
+    assert differing_factors("batch_pool", [CONTROL, other]) == []
+
+
+def test_settings_that_no_single_stamp_says_are_a_factor_by_the_digest_of_all_and_a_stamp_that_says_it_is_enough() -> None:
+    for field, factor, stamp in (("answering_digest", "answering", "model"), ("judge_digest", "judge", "judge_model")):
+        other = changed(PLUGIN, **{field: "sha256:other"})
+        assert [refusal.factor for refusal in differing_factors("plugin_delta", [CONTROL, other])] == [factor]
+        told = changed(other, **{stamp: "large"})
+        assert [refusal.factor for refusal in differing_factors("plugin_delta", [CONTROL, told])] == [stamp]
 
 
 def test_beside_a_run_that_nobody_judged_its_judge_is_no_further_reason() -> None:
@@ -166,5 +190,11 @@ def test_what_could_not_be_compared_is_known() -> None:
     }
 
 
-def test_runs_at_their_providers_own_address_leave_nothing_unknown() -> None:
-    assert unstated_factors("plugin_delta", [changed(CONTROL, base_url=None), changed(PLUGIN, base_url=None)]) == {}
+def test_the_providers_own_address_is_an_address_and_a_run_that_names_none_is_left_alone() -> None:
+    own = changed(CONTROL, base_url=PROVIDER_ADDRESS)
+    assert unstated_factors("plugin_delta", [own, changed(PLUGIN, base_url=PROVIDER_ADDRESS)]) == {}
+    (refusal,) = differing_factors("plugin_delta", [own, PLUGIN])
+    assert isinstance(refusal, FactorDiffers)
+    assert [side.says for side in refusal.sides] == [PROVIDER_ADDRESS, PLUGIN.identity.base_url]
+    unstated = [changed(CONTROL, base_url=None), changed(PLUGIN, base_url=None)]
+    assert unstated_factors("plugin_delta", unstated) == {"base URL of the endpoint": ("plain", "caveman")}

@@ -84,7 +84,7 @@ def test_a_profile_edited_in_the_middle_of_a_run_is_found() -> None:
     file = with_profile(arms_file({"baseline": TWO_ARMS["baseline"], "profile:terse": TWO_ARMS["docs"]}), "profile:terse", "sha256:one")
     file["answers"][3]["arms"]["profile:terse"]["metadata"] = {"profile_prompt_sha256": "sha256:two"}
     edited = compared_run_of(file, path=Path("a.json"), name="a")
-    assert "a says sha256:one, sha256:two; b says sha256:one" in why_not(edited, profile_run("b", "sha256:one"))[0]
+    assert "a says sha256:one and sha256:two; b says sha256:one" in why_not(edited, profile_run("b", "sha256:one"))[0]
 
 
 def test_profiles_inside_combined_arms_are_looked_up_and_two_profiles_combined_are_no_edit() -> None:
@@ -224,17 +224,13 @@ def test_other_sampling_is_a_warning() -> None:
     ]
 
 
-def test_other_texts_under_the_same_ids_are_a_warning_and_those_runs_are_not_paired() -> None:
+def test_other_texts_under_the_same_ids_are_never_compared() -> None:
     file = arms_file(TWO_ARMS, model="b-model")
     file["answers"][0]["question_text"] = "Another question?"
     runs = model_run("a"), compared_run_of(file, path=Path("b.json"), name="b"), model_run("c")
-    (sentence,) = warned(*runs)
-    assert sentence.startswith("The runs differ in text of the questions under the same ids: a and c say sha256:")
-    assert sentence.endswith("not paired question by question.")
-    pairs = {(pair.first, pair.second): pair for pair in compared(*runs).pairs}
-    assert [names for names, pair in pairs.items() if pair.refusal is None] == [("a", "c")]
-    assert pairs["a", "b"].quality is None
-    assert pairs["a", "b"].benefit is None
+    assert why_not(*runs) == [
+        "The runs differ in text of the questions: a, b and c hold another under the same id for 1 question, the first of them q0."
+    ]
 
 
 def test_a_run_without_a_scored_arm_is_a_warning() -> None:

@@ -11,6 +11,7 @@ from evalplatform.comparisons.batch_pool import PairedArms, pool
 from evalplatform.comparisons.comparability import DECLARED, FACTORS, ComparisonKind, Factor, differing_factors, refusals_among
 from evalplatform.comparisons.compared_run import ComparedRun, RunIdentity
 from evalplatform.comparisons.model_comparison import compare_models
+from evalplatform.comparisons.model_comparison_records import ModelComparison
 from evalplatform.comparisons.plugin_delta import plugin_delta
 from evalplatform.comparisons.plugin_delta_records import PluginDelta
 from evalplatform.comparisons.refusals import Refused
@@ -33,7 +34,8 @@ OTHER_VALUES: Mapping[str, st.SearchStrategy[object]] = {
     "arm_content_digests": st.dictionaries(st.sampled_from(["baseline", SCORED_ARM]), TEXT, min_size=1),
     "total_questions": st.integers(0, 100),
     "question_ids": IDS,
-    "question_texts_digest": TEXT,
+    "question_texts": TEXT.map(lambda text: {"q001": text}),
+    "answering_digest": TEXT,
     "run_config": SETTINGS,
     "retrieval": SETTINGS,
     "answer_prompt_digest": TEXT,
@@ -44,16 +46,27 @@ OTHER_VALUES: Mapping[str, st.SearchStrategy[object]] = {
     "judge_temperature": st.none() | st.floats(0, 2),
     "judge_prompt_digest": TEXT,
     "judge_context": st.none() | TEXT,
+    "judge_digest": TEXT,
     "grounded_from_topics": st.booleans(),
+    "references": TEXT.map(lambda text: {"q001": text}),
+    "cluster_field": TEXT,
 }
 """Other values of each field. Of the plugin set the id alone: the label is how it is spelt."""
 
 UNDECLARED = [(kind, factor) for kind, declared in DECLARED.items() for factor in FACTORS if factor.name not in declared]
-COMPUTE: Mapping[str, Callable[[list[ComparedRun]], object]] = {
-    "plugin_delta": lambda runs: plugin_delta(runs[0], runs[1]),
-    "model_comparison": lambda runs: compare_models(runs, treatment_arm=SCORED_ARM),
-    "batch_pool": lambda runs: pool([PairedArms(run=run, treatment_arm=SCORED_ARM, stated_delta_points=None) for run in runs]),
+COMPUTED: Mapping[ComparisonKind, Callable[[list[ComparedRun]], bool]] = {
+    "plugin_delta": lambda runs: not isinstance(plugin_delta(runs[0], runs[1]), Refused),
+    "model_comparison": lambda runs: not isinstance(compare_models(runs, treatment_arm=SCORED_ARM), Refused),
+    "pooled_replicates": lambda runs: _is_pooled(runs),
+    "batch_pool": lambda runs: not isinstance(pool([PairedArms(run, SCORED_ARM, stated_delta_points=None) for run in runs]), Refused),
+    "cross_judge": lambda runs: not refusals_among("cross_judge", runs),  # what its stage asks of the files of one set of answers
 }
+"""Whether each comparison gives numbers over the runs."""
+
+
+def _is_pooled(runs: list[ComparedRun]) -> bool:
+    found = compare_models(runs, treatment_arm=SCORED_ARM, pool_replicates=True)
+    return isinstance(found, ModelComparison) and bool(found.pooled)
 
 
 CONTROL, PLUGIN = control_run(), plugin_run()
@@ -62,7 +75,8 @@ AGAIN = replace(CONTROL, name="plain-again")
 
 def pair(kind: ComparisonKind) -> list[ComparedRun]:
     """Return two runs that differ in what the comparison is about."""
-    return [CONTROL, {"plugin_delta": PLUGIN, "model_comparison": changed(AGAIN, model="large")}.get(kind, AGAIN)]
+    other = {"plugin_delta": PLUGIN, "model_comparison": changed(AGAIN, model="large")}.get(kind, AGAIN)
+    return [changed(run, cluster_field="page") for run in (CONTROL, other)]
 
 
 @st.composite
@@ -71,7 +85,7 @@ def other_identity(draw: st.DrawFn, factor: Factor, of: RunIdentity) -> dict[str
     if factor.name == "is_judged":
         return {"evaluation_ids": None}
     field = next(field for field in factor.fields if field in OTHER_VALUES)
-    value = draw(OTHER_VALUES[field].filter(lambda value: _is_other(field, value, getattr(of, field))))
+    value = draw(OTHER_VALUES[field].filter(lambda value: _is_other(field, value, getattr(of, field, None))))
     return {field: value}
 
 
@@ -92,21 +106,21 @@ def test_one_undeclared_factor_refuses_the_comparison_by_its_name(
 ) -> None:
     runs = pair(kind)
     assert refusals_among(kind, runs) == []
+    assert COMPUTED[kind](runs)
     place = 0 if is_first else 1
     runs[place] = changed(runs[place], **data.draw(other_identity(factor, runs[place].identity)))
     found = differing_factors(kind, runs)
     assert factor.name in [refusal.factor for refusal in found]
     sentence = next(refusal_sentence(refusal) for refusal in found if refusal.factor == factor.name)
     assert all(run.name in sentence for run in runs), sentence
-    if kind in COMPUTE:
-        assert isinstance(COMPUTE[kind](runs), Refused)
+    assert not COMPUTED[kind](runs)
 
 
 @pytest.mark.parametrize("kind", DECLARED)
 @settings(max_examples=40)
 @given(data=st.data())
 def test_a_third_run_that_differs_is_found_wherever_it_stands(data: st.DataObject, kind: ComparisonKind) -> None:
-    runs = [*pair(kind), replace(CONTROL, name="third")]
+    runs = [*pair(kind), replace(pair(kind)[0], name="third")]
     factor = data.draw(st.sampled_from([factor for factor in FACTORS if factor.name not in DECLARED[kind]]))
     place = data.draw(st.integers(0, 2))
     runs[place] = changed(runs[place], **data.draw(other_identity(factor, runs[place].identity)))

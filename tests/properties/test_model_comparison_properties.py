@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalplatform.comparisons.comparability import DECLARED, FACTORS
-from evalplatform.comparisons.compared_run import ComparedRun
+from evalplatform.comparisons.compared_run import ComparedRun, RunIdentity
 from evalplatform.comparisons.model_comparison import compare_models
 from evalplatform.comparisons.model_comparison_records import ModelComparison
 from evalplatform.comparisons.refusals import Refused
 from evalplatform.comparisons.replicates import configuration_key
 from tests.support.model_runs import model_run
+from tests.support.plugin_cells import changed
 
 POINTS = st.none() | st.integers(min_value=0, max_value=1000).map(lambda tenths: tenths / 10)
 LEVELS = st.sampled_from(["easy", "hard", 2, "own", None])
@@ -29,6 +30,10 @@ OTHER: dict[str, Any] = {
     "draws": 4,
     "total_questions": 99,
     "grounded_from_topics": True,
+    "question_texts": {"q0": "Another?"},
+    "references": {"q0": "Another."},
+    "profile_prompts": frozenset({("sha256:edited",)}),
+    "material_digests": {"q0": "sha256:edited"},
 }
 STATED: dict[str, Any] = {
     "arm_content_digests": {"baseline": "sha256:b", "docs": "sha256:d"},
@@ -36,6 +41,9 @@ STATED: dict[str, Any] = {
     "answer_prompt_digest": "sha256:p",
     "grounded_from_topics": False,
     "base_url": "http://one",
+    "judge_digest": "sha256:j",
+    "references": {"q0": "A reference."},
+    "cluster_field": "page",
 }
 
 
@@ -110,21 +118,22 @@ def other_value(field: str, value: object) -> object:
 
 
 def changed_in(run: ComparedRun, fields: Sequence[str]) -> ComparedRun:
-    changes = {field: other_value(field, getattr(run.identity, field)) for field in fields}
-    return replace(run, identity=run.identity.model_copy(update=changes))
+    changes = {field: other_value(field, getattr(run.identity, field, None)) for field in fields}
+    of_identity = {field: changes.pop(field) for field in fields if field in RunIdentity.model_fields}
+    return changed(replace(run, identity=run.identity.model_copy(update=of_identity)), **changes)
 
 
 def test_runs_that_differ_in_any_factor_that_is_not_declared_are_never_compared() -> None:
     stated = [model_run(name) for name in ("a", "b")]
-    one, other = (replace(run, identity=run.identity.model_copy(update=STATED)) for run in stated)
+    one, other = (changed(run, **STATED) for run in stated)
     assert isinstance(compare_models([one, other]), ModelComparison), "they differ in the model alone"
     for factor in FACTORS:
         if factor.name in DECLARED["model_comparison"]:
             continue
-        changed = changed_in(other, factor.fields)
+        found = changed_in(other, factor.fields)
         if factor.name == "baseline_arm":
-            changed = replace(changed, arms={**other.arms, "other-baseline": other.arms["baseline"]})
-        assert isinstance(compare_models([one, changed]), Refused), factor.name
+            found = replace(found, arms={**other.arms, "other-baseline": other.arms["baseline"]})
+        assert isinstance(compare_models([one, found]), Refused), factor.name
 
 
 def test_what_rivals_may_differ_in_and_replicates_may_not_is_part_of_a_configuration() -> None:

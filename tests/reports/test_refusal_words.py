@@ -25,7 +25,7 @@ from evalplatform.comparisons.refusals import (
     SamePluginSet,
 )
 from evalplatform.reports.refusal_words import refusal_sentence
-from tests.support.plugin_cells import ARMS, CAVEMAN_ID, NO_PLUGINS_ID, changed, control_run, plugin_run, unjudged
+from tests.support.plugin_cells import ARMS, CAVEMAN_ID, NO_PLUGINS_ID, changed, control_run, plugin_run, unjudged, with_arm
 
 CONTROL, PLUGIN = control_run(), plugin_run()
 DIGEST = CONTROL.identity.answer_prompt_digest
@@ -93,9 +93,20 @@ OF_A_DELTA: dict[str, tuple[ComparedRun, ComparedRun, str]] = {
         "The runs differ in judged questions or their order: at place 24 plain has q023; caveman has no more.",
     ),
     "texts": (
-        changed(CONTROL, question_texts_digest="sha256:a"),
-        changed(PLUGIN, question_texts_digest="sha256:b"),
-        "The runs differ in text of the questions: plain says sha256:a; caveman says sha256:b.",
+        CONTROL,
+        changed(PLUGIN, question_texts={**PLUGIN.question_texts, "q003": "What?", "q004": "Why?"}),
+        (
+            "The runs differ in text of the questions: plain and caveman hold another under the same id for 2 questions, the first of "
+            "them q003."
+        ),
+    ),
+    "materials": (
+        CONTROL,
+        with_arm(PLUGIN, "docs", material_digests={**PLUGIN.arms["docs"].material_digests, "q003": "sha256:other"}),
+        (
+            "The runs differ in content of the arms: what stood beside the answers of docs is not the same in plain and caveman for 1 "
+            "question, the first of them q003. Run it on the same files."
+        ),
     ),
     "sampling": (
         CONTROL,

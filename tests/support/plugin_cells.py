@@ -13,6 +13,9 @@ NO_PLUGINS_ID = "sha256:" + "0" * 32
 CAVEMAN_ID = "sha256:" + "1" * 32
 
 
+_NO_ARM = ComparedArm(points={})
+
+
 def identity(questions: int = 24, **changes: object) -> RunIdentity:
     """Return the identity of a judged run without plugins that states every factor."""
     ids = tuple(f"q{number:03d}" for number in range(questions))
@@ -34,12 +37,14 @@ def identity(questions: int = 24, **changes: object) -> RunIdentity:
         evaluation_ids=ids,
         run_config={"max_tokens": 800, "max_iterations": None, "temperature": 0.0, "grounded_from_topics": False},
         seed=7,
+        answering_digest=text_digest("answering"),
         retrieval={"top_k": 5, "rerank_threshold": 0.3, "reranker": "lexical"},
         answer_prompt_digest=text_digest("answer prompt"),
         judge_model="judge-large",
         judge_provider="anthropic",
         judge_temperature=0.0,
         judge_prompt_digest=text_digest("judge prompt"),
+        judge_digest=text_digest("judge"),
         judge_context="treatment_material.v1",
         grounded_from_topics=False,
     ).with_changes(**changes)
@@ -48,31 +53,47 @@ def identity(questions: int = 24, **changes: object) -> RunIdentity:
 def control_run(questions: int = 24) -> ComparedRun:
     """Return the run without plugins; the docs arm has no points for the fourth question."""
     arms = {arm: _arm(arm, questions, effect=0.0, unscored=(3,) if arm == "docs" else ()) for arm in ARMS}
-    return ComparedRun(name="plain", source="results/plain.json", identity=identity(questions), arms=arms, has_judge_metrics=True)
+    return _run("plain", identity(questions), arms)
 
 
 def plugin_run(questions: int = 24) -> ComparedRun:
     """Return the same cell with a plugin set, its answers half as long; in the baseline arm two answers have no known price."""
     arms = {arm: _arm(arm, questions, effect=EFFECTS[arm], shorter=0.5, unpriced=2 if arm == "baseline" else 0) for arm in ARMS}
     named = identity(questions, plugin_set="caveman:full", plugin_set_id=CAVEMAN_ID)
-    return ComparedRun(name="caveman", source="results/caveman.json", identity=named, arms=arms, has_judge_metrics=True)
+    return _run("caveman", named, arms)
 
 
 def unjudged(run: ComparedRun) -> ComparedRun:
     """Return the run as it was before anybody judged it."""
-    of_judge = ("evaluation_ids", "judge_model", "judge_provider", "judge_temperature", "judge_prompt_digest", "judge_context")
-    bare = changed(run, **dict.fromkeys((*of_judge, "grounded_from_topics")))
+    of_judge = ("evaluation_ids", "judge_model", "judge_provider", "judge_temperature", "judge_prompt_digest", "judge_digest")
+    bare = changed(run, **dict.fromkeys((*of_judge, "judge_context", "grounded_from_topics")))
     return replace(bare, has_judge_metrics=False, arms={arm: replace(rows, points={}) for arm, rows in run.arms.items()})
 
 
 def changed(run: ComparedRun, **factors: object) -> ComparedRun:
-    """Return the run with other fields of its identity."""
-    return replace(run, identity=run.identity.with_changes(**factors))
+    """Return the run with other fields of its identity, of its questions, or of all its arms; None is what it does not say."""
+    of_run = {name: factors.pop(name) or {} for name in ("question_texts", "references") if name in factors}
+    fields = ("profile_prompts", "material_digests")
+    of_arms = {name: factors.pop(name) or getattr(_NO_ARM, name) for name in fields if name in factors}
+    arms = {arm: replace(rows, **of_arms) for arm, rows in run.arms.items()}  # type: ignore[arg-type]
+    return replace(run, identity=run.identity.with_changes(**factors), arms=arms, **of_run)  # type: ignore[arg-type]
 
 
 def with_arm(run: ComparedRun, arm: str, **changes: object) -> ComparedRun:
     """Return the run with other facts of one arm."""
     return replace(run, arms={**run.arms, arm: replace(run.arms[arm], **changes)})  # type: ignore[arg-type]
+
+
+def _run(name: str, named: RunIdentity, arms: dict[str, ComparedArm]) -> ComparedRun:
+    return ComparedRun(
+        name=name,
+        source=f"results/{name}.json",
+        identity=named,
+        arms=arms,
+        question_texts={question: f"How does {question} work?" for question in named.question_ids},
+        references={question: f"{question} works." for question in named.question_ids},
+        has_judge_metrics=True,
+    )
 
 
 def _arm(
@@ -92,6 +113,7 @@ def _arm(
         points=points,
         unscored_reasons={"malformed_reply": len(unscored)} if unscored else {},
         answers=questions,
+        material_digests={question: text_digest(f"{arm} {question}") for question in raw_chars},
         raw_answer_chars=raw_chars,
         final_answer_chars=final_chars,
         cost=CostFigures(
