@@ -1,11 +1,11 @@
-"""The rows of an arms.v1 file as a comparison gathers them: by arm, points, counts, lengths, costs; the texts themselves are let go.
+"""The rows of an arms.v1 file as a comparison gathers them: by arm, points, counts, lengths, costs; the answers themselves are let go.
 
-Each value that is used is checked by hand where it stands. A model per row, as `arms_v1_wire` has for files that are kept, would take most
-of the time in files of many thousand rows.
+Each value that is used is checked by hand where it stands, so that what is wrong is said of its row. A file in which nothing is wrong is
+read by `compared_run_columns`, several times as fast; what they gather is the same.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from evalplatform.comparisons.compared_run import ComparedArm, CostFigures
 from evalplatform.comparisons.run_factors import profile_prompts
 from evalplatform.kernel.errors import InputError, UnknownNameError
-from evalplatform.reports.arms_v1_wire import Count, Number, checked
+from evalplatform.reports.arms_v1_wire import Count, Number, WireHead, checked
 
 Difficulty = str | int | float
 
@@ -48,8 +48,79 @@ class ArmRows:
         )
 
 
+@dataclass(frozen=True)
+class FileRows:
+    """What is gathered of a file's rows: of each arm, and of each question by its id, where it is stated.
+
+    `question_texts` is in the order of the answers, `evaluation_ids` in that of the evaluations; it is None where nobody judged.
+    """
+
+    arms: Mapping[str, ArmRows]
+    question_texts: Mapping[str, str]
+    difficulty: Mapping[str, Difficulty]
+    evaluation_ids: Sequence[str] | None
+    references: Mapping[str, str]
+    clusters: Mapping[str, str]
+
+
+def rows_one_by_one(head: WireHead, path: Path, *, lengths: bool) -> FileRows:
+    """Return what is gathered of a file's rows, with how long answers are where `lengths` asks for it.
+
+    Raises:
+        InputError: something that is used is not as the format has it; it names file, field and rule.
+    """
+    reader = _RowReader(path, {arm: ArmRows() for arm in head.arms}, is_clustered=head.cluster_field is not None, lengths=lengths)
+    texts: dict[str, str] = {}
+    difficulty: dict[str, Difficulty] = {}
+    for question, text, stated in reader.answers(head.answers):
+        texts[question] = text
+        if stated is not None:
+            difficulty[question] = stated
+    evaluated: list[str] | None = None if head.evaluations is None else []
+    for question, stated in reader.evaluations(head.evaluations or [], texts):
+        if evaluated is not None:
+            evaluated.append(question)
+        if stated is not None:
+            difficulty.setdefault(question, stated)
+    return FileRows(
+        arms=reader.arms,
+        question_texts=texts,
+        difficulty=difficulty,
+        evaluation_ids=evaluated,
+        references=reader.references,
+        clusters=reader.clusters,
+    )
+
+
+def stated_chars(stated: object, text: str) -> float:
+    """Return a length in characters: as stated, else that of the text."""
+    return float(stated) if isinstance(stated, int | float) and not isinstance(stated, bool) else float(len(text))
+
+
+def unscored_reason(score: Mapping[str, Any] | None) -> str:
+    """Return why there are no points, without the details: `no_answer` where there was nothing to judge."""
+    return "no_answer" if score is None else str(score.get("error") or "unknown").split(": ")[0]
+
+
+def cost_figures(block: object, arm: str, *, path: Path) -> CostFigures:
+    """Return an arm's block of `cost_summary`; a missing one says nothing. Raises InputError for one that is not as the format requires."""
+    if block is None:
+        return CostFigures()
+    wire = checked(_WireCost, block, file=path, where=f"cost_summary.{arm}")
+    return CostFigures(
+        answers=wire.n,
+        priced_answers=wire.cost_known_n,
+        total_cost_usd=wire.total_cost_usd,
+        prompt_tokens=wire.prompt_tokens,
+        completion_tokens=wire.completion_tokens,
+        total_tokens=wire.total_tokens,
+        mean_latency_seconds=wire.mean_latency_sec,
+        mean_time_to_first_token_seconds=wire.mean_ttft_sec,
+    )
+
+
 @dataclass
-class RowReader:
+class _RowReader:
     """Reads the rows of one file into its arms. All it raises is InputError, which names file, field and rule.
 
     `references` are filled as answers are read, and `clusters` where the file is clustered.
@@ -57,7 +128,8 @@ class RowReader:
 
     path: Path
     arms: Mapping[str, ArmRows]
-    is_clustered: bool = False
+    is_clustered: bool
+    lengths: bool
     references: dict[str, str] = field(default_factory=dict)
     clusters: dict[str, str] = field(default_factory=dict)
 
@@ -93,22 +165,6 @@ class RowReader:
                 self._add_score(self.arms[arm], question, score, f"{where}.scores.{arm}")
             yield question, self._difficulty(row, where)
 
-    def cost(self, block: object, arm: str) -> CostFigures:
-        """Return an arm's block of `cost_summary`; a missing one says nothing."""
-        if block is None:
-            return CostFigures()
-        wire = checked(_WireCost, block, file=self.path, where=f"cost_summary.{arm}")
-        return CostFigures(
-            answers=wire.n,
-            priced_answers=wire.cost_known_n,
-            total_cost_usd=wire.total_cost_usd,
-            prompt_tokens=wire.prompt_tokens,
-            completion_tokens=wire.completion_tokens,
-            total_tokens=wire.total_tokens,
-            mean_latency_seconds=wire.mean_latency_sec,
-            mean_time_to_first_token_seconds=wire.mean_ttft_sec,
-        )
-
     def _add_answer(self, arm: ArmRows, question: str, record: Mapping[str, Any], where: str) -> None:
         arm.answers += 1
         if record.get("error") is not None:
@@ -119,22 +175,23 @@ class RowReader:
             arm.profile_prompts.add(prompts)
         if (material := self._text(record, "judge_context_sha256", where)) is not None:
             arm.material_digests[question] = material
+        if self.lengths:
+            self._add_lengths(arm, question, record, where)
+
+    def _add_lengths(self, arm: ArmRows, question: str, record: Mapping[str, Any], where: str) -> None:
         answer = record.get("answer")
         if isinstance(answer, str):
             metrics, raw = self._object(record.get("metrics") or {}, f"{where}.metrics"), record.get("raw_answer")
-            arm.final_chars[question] = _chars(metrics.get("final_answer_chars"), answer)
-            arm.raw_chars[question] = _chars(metrics.get("raw_answer_chars"), raw if isinstance(raw, str) else answer)
+            arm.final_chars[question] = stated_chars(metrics.get("final_answer_chars"), answer)
+            arm.raw_chars[question] = stated_chars(metrics.get("raw_answer_chars"), raw if isinstance(raw, str) else answer)
         elif answer is not None:
             raise InputError("is a text, or null.", file=self.path, field=f"{where}.answer")
 
     def _add_score(self, arm: ArmRows, question: str, score: object, where: str) -> None:
-        if score is None:
-            arm.unscored["no_answer"] += 1
-            return
-        found = self._object(score, where)
-        points = found.get("aggregate")
+        found = None if score is None else self._object(score, where)
+        points = None if found is None else found.get("aggregate")
         if points is None:
-            arm.unscored[str(found.get("error") or "unknown").split(": ")[0]] += 1
+            arm.unscored[unscored_reason(found)] += 1
         elif isinstance(points, int | float) and not isinstance(points, bool) and 0 <= points <= 100:
             arm.points[question] = float(points)
         else:
@@ -175,10 +232,6 @@ class RowReader:
         if not isinstance(value, dict):
             raise InputError("is an object.", file=self.path, field=where)
         return value
-
-
-def _chars(stated: object, text: str) -> float:
-    return float(stated) if isinstance(stated, int | float) and not isinstance(stated, bool) else float(len(text))
 
 
 class _WireCost(BaseModel):

@@ -1,0 +1,152 @@
+"""The rows of an arms.v1 file gathered column by column: what `compared_run_rows` gathers, several times as fast.
+
+A column is taken and checked as a whole. Where something is not plainly as the format has it, nothing is decided here: the reader that goes
+row by row allows it, or says which row it is.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from itertools import chain
+from math import isnan
+from types import NoneType
+from typing import Any
+
+from evalplatform.comparisons.run_factors import profile_prompts
+from evalplatform.reports.arms_v1_wire import WireHead
+from evalplatform.reports.compared_run_rows import ArmRows, Difficulty, FileRows, stated_chars, unscored_reason
+
+Column = list[Any]
+Types = Set[type]
+
+OBJECT: Types = frozenset({dict})
+OBJECT_OR_NULL: Types = frozenset({dict, NoneType})
+TEXT: Types = frozenset({str})
+TEXT_OR_NULL: Types = frozenset({str, NoneType})
+NUMBER_OR_NULL: Types = frozenset({int, float, NoneType})
+DIFFICULTY_OR_NULL: Types = frozenset({str, int, float, NoneType})
+
+
+class _NotPlainError(Exception):
+    """A column holds something that has to be looked at row by row."""
+
+
+def rows_by_column(head: WireHead, *, lengths: bool) -> FileRows | None:
+    """Return what is gathered of a file's rows; None where only the reader by rows can tell what they hold.
+
+    Args:
+        head: the top level of the file.
+        lengths: whether to gather how long answers are.
+    """
+    try:
+        return _gathered(head, lengths=lengths)
+    except (_NotPlainError, KeyError):
+        return None
+
+
+def _gathered(head: WireHead, *, lengths: bool) -> FileRows:
+    rows = _checked(head.answers, OBJECT)
+    questions = _ids(rows)
+    texts = _checked([row["question_text"] for row in rows], TEXT)
+    difficulty = _stated(questions, [row.get("difficulty") for row in rows], DIFFICULTY_OR_NULL)
+    clusters = {} if head.cluster_field is None else _stated(questions, [row["cluster"] for row in rows], TEXT)
+    arms = {arm: ArmRows() for arm in head.arms}
+    for arm, records in _by_arm(rows, "arms", head.arms).items():
+        _add_answers(arms[arm], questions, _checked(records, OBJECT))
+        if lengths:
+            _add_lengths(arms[arm], questions, records)
+    evaluated = None if head.evaluations is None else _add_evaluations(arms, head.evaluations, questions, difficulty)
+    return FileRows(
+        arms=arms,
+        question_texts=dict(zip(questions, texts, strict=True)),
+        difficulty=difficulty,
+        evaluation_ids=evaluated,
+        references=_stated(questions, [row.get("ground_truth_chunk") for row in rows], TEXT_OR_NULL),
+        clusters=clusters,
+    )
+
+
+def _add_answers(arm: ArmRows, questions: Sequence[str], records: Column) -> None:
+    arm.answers = len(records)
+    arm.failed = len([None for record in records if record.get("error") is not None])
+    prompted = [record for record in records if record.get("used_system_prompt") is True]
+    arm.with_system_prompt = len([None for record in prompted if record.get("error") is None])
+    metadata = _checked([found for record in records if (found := record.get("metadata"))], OBJECT)
+    arm.profile_prompts = set(map(profile_prompts, metadata)) - {()}
+    arm.material_digests = _stated(questions, [record.get("judge_context_sha256") for record in records], TEXT_OR_NULL)
+
+
+def _add_lengths(arm: ArmRows, questions: Sequence[str], records: Column) -> None:
+    answers = _checked([record.get("answer") for record in records], TEXT_OR_NULL)
+    metrics = _checked([record.get("metrics") for record in records], OBJECT_OR_NULL)
+    final, raw = ([used.get(key) if used else None for used in metrics] for key in ("final_answer_chars", "raw_answer_chars"))
+    arm.final_chars = _chars(questions, final, answers, answers)
+    arm.raw_chars = _chars(questions, raw, answers, [record.get("raw_answer") for record in records])
+
+
+def _chars(questions: Sequence[str], stated: Column, answers: Column, texts: Column) -> dict[str, float]:
+    """Return the stated lengths, else those of the texts, else those of the answers, where there is an answer."""
+    rows = zip(questions, stated, answers, texts, strict=True)
+    return {
+        question: stated_chars(chars, text if isinstance(text, str) else answer)
+        for question, chars, answer, text in rows
+        if answer is not None
+    }
+
+
+def _add_evaluations(arms: Mapping[str, ArmRows], rows: Column, questions: list[str], difficulty: dict[str, Difficulty]) -> list[str]:
+    evaluated = _ids(_checked(rows, OBJECT))
+    if evaluated != questions and not set(evaluated) <= set(questions):
+        raise _NotPlainError
+    for arm, scores in _by_arm(rows, "scores", list(arms)).items():
+        _add_scores(arms[arm], evaluated, _checked(scores, OBJECT_OR_NULL))
+    stated = _stated(evaluated, [row.get("difficulty") for row in rows], DIFFICULTY_OR_NULL)
+    difficulty.update({question: level for question, level in stated.items() if question not in difficulty})
+    return evaluated
+
+
+def _add_scores(arm: ArmRows, questions: Sequence[str], scores: Column) -> None:
+    column = [None if score is None else score.get("aggregate") for score in scores]
+    stated = _stated(questions, column, NUMBER_OR_NULL)
+    points = list(map(float, stated.values()))
+    if points and not (min(points) >= 0 and max(points) <= 100 and not isnan(sum(points))):
+        raise _NotPlainError
+    arm.points = dict(zip(stated, points, strict=True))
+    if len(points) < len(column):
+        arm.unscored = Counter(unscored_reason(score) for score, points in zip(scores, column, strict=True) if points is None)
+
+
+def _ids(rows: Column) -> list[str]:
+    """Return the question ids as text, no two of which are equal and none of which is empty."""
+    ids = [row["question_id"] for row in rows]
+    if (types := set(map(type, ids))) != TEXT:
+        if not types <= {str, int}:
+            raise _NotPlainError
+        ids = list(map(str, ids))
+    distinct = set(ids)
+    if len(distinct) < len(ids) or "" in distinct:
+        raise _NotPlainError
+    return ids
+
+
+def _by_arm(rows: Column, key: str, arms: Sequence[str]) -> dict[str, Column]:
+    """Return what every row has of each arm; all rows have all arms and no other."""
+    by_arm = _checked([row[key] for row in rows], OBJECT)
+    if not set(chain.from_iterable(by_arm)) <= set(arms):
+        raise _NotPlainError
+    return {arm: [of_row[arm] for of_row in by_arm] for arm in arms}
+
+
+def _stated(questions: Sequence[str], column: Column, types: Types) -> dict[str, Any]:
+    """Return a column of these types by question, without what is null."""
+    found = set(map(type, column))
+    if not found <= types:
+        raise _NotPlainError
+    if NoneType not in found:
+        return dict(zip(questions, column, strict=True))
+    return {question: value for question, value in zip(questions, column, strict=True) if value is not None}
+
+
+def _checked(column: Column, types: Types) -> Column:
+    if not set(map(type, column)) <= types:
+        raise _NotPlainError
+    return column
