@@ -131,7 +131,8 @@ class TriedJudge(Value):
     """Which judge was tried, and on whose answers.
 
     `judge_model` is how artifacts name what judged; `answers_version` the data version of the answers. `judges_itself` says that the
-    judge's model is the one that answered. `stopped_message` says why the run ended before everything was graded, or is None.
+    judge's model is the one that answered, as far as names tell: the provider does not matter, and a panel's roles are one model's.
+    `stopped_message` says why the run ended before everything was graded, or is None.
     """
 
     project: str

@@ -16,6 +16,7 @@ from evalplatform.judging.records import Judgement, JudgeTask
 from evalplatform.judging.run import judge_all
 from evalplatform.kernel.digests import EMPTY_TEXT_DIGEST, text_digest
 from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.model_names import same_model
 from evalplatform.kernel.seeds import derived_seed
 from evalplatform.kernel.values import Value
 from evalplatform.project.cells import Cell, JudgeCell
@@ -254,7 +255,7 @@ def _about(context: SuiteContext, cell: Cell, judge: JudgeCell, answers: Artifac
         judge_key=judge.key,
         judge_kind=judge.settings.kind,
         judge_model=judge_model_stamp(judge.settings.model, judge.roles),
-        judges_itself=(judge.settings.provider, judge.settings.model) == (cell.provider, cell.model),
+        judges_itself=same_model(judge.settings.model, cell.model),
         answers_version=answers.data_version,
         tried_at=context.clock.now(),
         stopped_message=stopped_message,

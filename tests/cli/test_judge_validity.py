@@ -135,6 +135,19 @@ def test_a_judge_of_length_passes_truncation_and_fails_for_padding_and_contradic
     assert command(*VALIDITY, "--material", "with", "--degradation", "truncate").code == 0
 
 
+@pytest.mark.parametrize(("grader", "is_own"), [(f"openai/{ANSWERING}", True), ("grader;do=grade;by=content", False)])
+def test_the_answering_model_by_another_name_is_told_to_judge_itself(
+    command: Command, tmp_path: Path, stub: ModelStub, monkeypatch: pytest.MonkeyPatch, grader: str, is_own: bool
+) -> None:
+    file = judged_project(tmp_path, stub, command, monkeypatch, grader=grader, questions=2)
+    elsewhere = "endpoints:\n  other: {provider: openai-compatible, base_url: http://127.0.0.1:1/v1, retry: {attempts: 1}}"
+    text = file.read_text().replace("endpoints:", elsewhere, 1)
+    file.write_text(text.replace(f"model: '{grader}', endpoint: stub", f"model: '{grader}', endpoint: other"))
+    command(*VALIDITY, "--out-json", "out.json", "--out-md", "out.md")
+    assert json.loads(Path("out.json").read_text())["tried"]["judges_itself"] is is_own
+    assert ("The judge is the model that answered" in Path("out.md").read_text()) is is_own
+
+
 def test_too_few_pairs_to_decide_are_said_with_how_many_would_and_fail_when_strict(
     command: Command, tmp_path: Path, stub: ModelStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
