@@ -58,7 +58,7 @@ def recorded_checks(
         if result.finding.passed is None:
             context.log.info(f"check {result.name} of {result.asset} {partition} was not made: {result.finding.sentence}")
         else:
-            yield _evaluation(context.instance, suite.suite_id, result, partition)
+            yield evaluation_of(context.instance, suite.suite_id, result, partition)
 
 
 def place(suite_id: str, check_name: str) -> str:
@@ -66,7 +66,8 @@ def place(suite_id: str, check_name: str) -> str:
     return f"suites.{suite_id}.checks.{check_name}"
 
 
-def _evaluation(instance: dg.DagsterInstance, suite_id: str, result: CheckResult, partition: str) -> dg.AssetCheckEvaluation:
+def evaluation_of(instance: dg.DagsterInstance, suite_id: str, result: CheckResult, partition: str) -> dg.AssetCheckEvaluation:
+    """Return what Dagster is told of a check that was made, as a result of the partition's last materialization."""
     finding, key = result.finding, asset_key(suite_id, result.asset)
     metadata: dict[str, Any] = {
         "partition": partition,

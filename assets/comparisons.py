@@ -115,7 +115,7 @@ def _recorded(
             yield record(materialized(suite, result))
         if asset in checked:
             place = Comparison(stage=stage, cell=cell, judge=judge, compared=()).partition
-            yield _comparable(context.instance, asset, manifest or suite.upstream(stage.asset, place), key)
+            yield comparable_evaluation(context.instance, asset, manifest or suite.upstream(stage.asset, place), key)
 
 
 def _recorded_by_dagster(stage: ComparisonStage) -> Record:
@@ -129,7 +129,9 @@ def _begun(instance: dg.DagsterInstance, suite_id: str, key: dg.MultiPartitionKe
     return partial(recorded_partition, key=key, code_version=stage.code_version, inputs=inputs)
 
 
-def _comparable(instance: dg.DagsterInstance, asset: dg.AssetKey, manifest: ArtifactManifest, key: str) -> dg.AssetCheckEvaluation:
+def comparable_evaluation(
+    instance: dg.DagsterInstance, asset: dg.AssetKey, manifest: ArtifactManifest, key: str
+) -> dg.AssetCheckEvaluation:
     """Return what the check of a comparison found: failed with the sentences of what was refused, passed otherwise."""
     facts = comparison_facts_of(manifest)
     return dg.AssetCheckEvaluation(

@@ -15,6 +15,7 @@ from assets.materialized import materialized
 from assets.partitions import CELL, JUDGE
 from assets.provenance import reported_tags
 from evalplatform.artifacts.records import UNPARTITIONED, ArtifactId, ArtifactManifest
+from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.stages import arm_answers, corpus, question_set
 from evalplatform.stages.comparison_stages import READS, suite_comparisons
 from evalplatform.stages.context import StageResult, SuiteContext
@@ -32,12 +33,16 @@ class ShownPartition:
         key: the partition key, or None where the asset has no partitions.
         artifact: the artifact in the store.
         reads: the names of the assets that Dagster draws it as made from; its manifest may name more.
+        cell: whose it is, or None where it is of none, or of several.
+        judge: under whom, or None.
     """
 
     asset: dg.AssetKey
     key: str | None
     artifact: ArtifactId
     reads: tuple[str, ...] = ()
+    cell: Cell | None = None
+    judge: JudgeCell | None = None
 
 
 def unknown_materializations(instance: dg.DagsterInstance, suite: SuiteContext) -> Iterator[tuple[ShownPartition, ArtifactManifest]]:
@@ -78,24 +83,35 @@ def shown_partitions(suite: SuiteContext) -> Iterator[ShownPartition]:
     key: str
     cells = suite.project.cells_of(suite.suite_id)
     for cell in cells:
-        yield _shown(suite, arm_answers.ASSET, cell.key, cell.key, reads=(question_set, corpus))
+        yield _shown(suite, arm_answers.ASSET, cell.key, cell.key, reads=(question_set, corpus), cell=cell)
     for cell in cells:
         for judge in suite.project.judges_of(suite.suite_id):
             key = dg.MultiPartitionKey({CELL: cell.key, JUDGE: judge.key})
             for stage in suite_stages(suite.suite):
-                yield _shown(suite, stage.asset, key, stage.partition(suite, cell, judge), reads=stage.reads)
+                yield _shown(suite, stage.asset, key, stage.partition(suite, cell, judge), reads=stage.reads, cell=cell, judge=judge)
     for comparison in suite_comparisons(suite):
         of, by = comparison.cell, comparison.judge.key
         key = by if of is None else dg.MultiPartitionKey({CELL: of.key, JUDGE: by})
-        yield _shown(suite, comparison.stage.asset, key, comparison.partition, reads=READS)
+        yield _shown(suite, comparison.stage.asset, key, comparison.partition, reads=READS, cell=of, judge=comparison.judge)
 
 
-def _shown(suite: SuiteContext, asset: str, key: str | None, partition: str, *, reads: tuple[ModuleType, ...] = ()) -> ShownPartition:
+def _shown(
+    suite: SuiteContext,
+    asset: str,
+    key: str | None,
+    partition: str,
+    *,
+    reads: tuple[ModuleType, ...] = (),
+    cell: Cell | None = None,
+    judge: JudgeCell | None = None,
+) -> ShownPartition:
     return ShownPartition(
         asset=asset_key(suite.suite_id, asset),
         key=key,
         artifact=suite.artifact(asset, partition),
         reads=tuple(str(stage.ASSET) for stage in reads),
+        cell=cell,
+        judge=judge,
     )
 
 

@@ -54,6 +54,8 @@ def report_lines(report: "SyncReport") -> Iterator[str]:
 
 
 def _suite_lines(suite: "SyncedSuite", *, would: str) -> Iterator[str]:
+    from evalplatform.cli.results import some
+
     for word, keys in (("added", suite.added), ("retired", suite.retired)):
         for key in keys:
             yield f"{suite.suite}: {would}{word}: {key_words(key)}"
@@ -62,6 +64,10 @@ def _suite_lines(suite: "SyncedSuite", *, would: str) -> Iterator[str]:
     if suite.reported:
         partitions = plural(len(suite.reported), "partition")
         yield f"{suite.suite}: {would}reported to Dagster from the store: {partitions} that it did not know as materialized"
+    if suite.reported_checks:
+        failed = [f"{check.check} of {check.path.partition('/')[2]}" for check in suite.reported_checks if not check.passed]
+        results = f"{plural(len(suite.reported_checks), 'check result')} that it did not know"
+        yield f"{suite.suite}: {would}reported to Dagster from the store: {results}{f', failed: {some(failed)}' if failed else ''}"
 
 
 def key_words(key: "SyncedKey") -> str:

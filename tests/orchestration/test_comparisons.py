@@ -10,6 +10,7 @@ import dagster as dg
 import pytest
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus  # what the UI asks; there is no public way to
 from dagster._core.loader import LoadingContextForTest
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from evalplatform.cli.main import exit_code
 from evalplatform.stages.staleness import suite_states
@@ -20,6 +21,7 @@ from tests.support.starter_project import QUIET, SOURCES, failure_of, key_of, ma
 
 PLUGIN_CELLS = tuple(cell for cell in CELLS if not cell.endswith("plain"))
 SCORED = ("judged_scores", "arm_summary")
+FAILED = AssetCheckExecutionRecordStatus.FAILED
 QUESTION = "What does part 0 of Kettle do"
 
 
@@ -193,6 +195,26 @@ def test_lost_events_come_back_from_the_store(matrix: MatrixInstance, capsys: py
     assert stale_in_dagster(matrix) == set()
     answer_anew(matrix, "small-full")
     assert ("matrix_rollup", matrix.judge_key) in stale_in_dagster(matrix)
+
+
+def test_a_refusal_comes_back_with_its_lost_event(matrix: MatrixInstance, capsys: pytest.CaptureFixture[str]) -> None:
+    answer_anew(matrix, "small-full")
+    key = matrix.delta_key("small-full")
+    matrix.materialize(["plugin_deltas"], key)
+    matrix.instance.wipe_assets([key_of("plugin_deltas")])
+    sync = ["sync", "--project", str(matrix.folder)]
+    for asked in ([*sync, "--dry-run"], sync):
+        assert exit_code(asked) == 0
+        said = f"6 check results that it did not know, failed: comparable of plugin_deltas/{str(key).replace('|', '/')}"
+        assert said in capsys.readouterr().out
+    check = dg.AssetCheckKey(key_of("plugin_deltas"), "comparable")
+    (record,) = matrix.instance.event_log_storage.get_asset_check_execution_history(check, 1, status={FAILED})
+    assert (record.partition, record.evaluation is not None and "text of the questions" in str(record.evaluation.description)) == (
+        key,
+        True,
+    )
+    assert exit_code(sync) == 0
+    assert "check result" not in capsys.readouterr().out
 
 
 def test_a_cell_that_the_judge_has_not_scored_is_named_in_the_rollup(matrix: MatrixInstance) -> None:

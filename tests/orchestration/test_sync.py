@@ -13,6 +13,7 @@ from dagster._core.definitions.run_request import InstigatorType
 from dagster._core.loader import LoadingContextForTest
 from dagster._core.remote_origin import InProcessCodeLocationOrigin, RemoteInstigatorOrigin, RemoteRepositoryOrigin
 from dagster._core.scheduler.instigation import InstigatorState, InstigatorStatus, SensorInstigatorData
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 
 from evalplatform.cli.main import exit_code
@@ -105,27 +106,35 @@ def test_a_key_that_stands_for_something_else_stops_the_sync_before_anything_is_
 def test_lost_events_come_back_from_the_store_with_their_versions(synced: Synced, capsys: pytest.CaptureFixture[str]) -> None:
     """G09: an event log that was cut says that nothing was made; the store's manifests say what was."""
     synced.register()
+    synced.edit({"suites.kettle.checks": {"empty_retrieval": {"most_empty_rate": 0.1}}})
     synced.materialize_all()
-    before, versions = synced.state(), data_versions(synced)
+    before, versions, checks = synced.state(), data_versions(synced), check_results(synced)
+    assert False in checks.values()
     assert before["arms_report"] == {str(synced.score_key)}
 
     for database in prepare_dagster_home(synced.project).rglob("*.db"):
         with sqlite3.connect(database) as connection:
             tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            for table in tables & {"event_logs", "asset_keys", "asset_event_tags"}:
-                connection.execute(f"DELETE FROM {table}")  # noqa: S608 - of the three names above
+            for table in tables & {"event_logs", "asset_keys", "asset_event_tags", "asset_check_executions"}:
+                connection.execute(f"DELETE FROM {table}")  # noqa: S608 - of the names above
         connection.close()
     nothing: dict[str, set[str]] = {name: set() for name in before}
     assert synced.state() == nothing
+    assert check_results(synced) == {}
 
     dry = synced.sync(capsys, "--dry-run")
     assert synced.state() == nothing
     lines = synced.sync(capsys)
     stored = 2 + len(before) + (1 if is_declared(synced, "verdicts") else 0)
     assert lines[0] == f"kettle: reported to Dagster from the store: {stored} partitions that it did not know as materialized"
-    assert dry[0] == lines[0].replace("reported", "would be reported", 1)
+    assert lines[1] == (
+        f"kettle: reported to Dagster from the store: {len(checks)} check results that it did not know, "
+        f"failed: empty_retrieval of arm_answers/{synced.cell_key}"
+    )
+    assert dry[:2] == [line.replace("reported", "would be reported", 1) for line in lines[:2]]
     assert synced.state() == before
     assert data_versions(synced) == versions
+    assert check_results(synced) == checks
     assert stale_assets(synced) == set()
     latest = synced.instance.get_latest_materialization_event(key_of("arms_report"))
     assert latest is not None
@@ -208,6 +217,16 @@ def data_versions(synced: Synced) -> dict[str, dict[str, str]]:
             ).items()
         }
         for name in ("arm_answers", *SCORED)
+    }
+
+
+def check_results(synced: Synced) -> dict[tuple[str, str | None], bool]:
+    """Whether each check passed, by its name and partition, of those whose result is of the last materialization."""
+    keys = list(synced.definitions.resolve_asset_graph().asset_check_keys)
+    return {
+        (info.check_key.name, info.partition_key): info.latest_execution_status == AssetCheckExecutionRecordStatus.SUCCEEDED
+        for info in synced.instance.event_log_storage.get_asset_check_partition_info(keys)
+        if info.is_current and info.latest_execution_status != AssetCheckExecutionRecordStatus.PLANNED
     }
 
 

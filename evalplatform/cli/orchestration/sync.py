@@ -31,6 +31,14 @@ class SyncedKey(Value):
     labels: dict[str, str] = Field(default_factory=dict)
 
 
+class ReportedCheck(Value):
+    """A check's result that Dagster did not know; `path` is that of the artifact that it is about, as in `SyncedSuite.reported`."""
+
+    check: str
+    path: str
+    passed: bool
+
+
 class SyncedSuite(Value):
     """What was changed for a suite. `in_use` keys are retired once the runs that name them have ended; `reported` are artifact paths."""
 
@@ -39,6 +47,7 @@ class SyncedSuite(Value):
     retired: tuple[SyncedKey, ...] = ()
     in_use: tuple[SyncedKey, ...] = ()
     reported: tuple[str, ...] = ()
+    reported_checks: tuple[ReportedCheck, ...] = ()
 
 
 class CodeLocation(Value):
@@ -120,6 +129,7 @@ def _suite(
 ) -> SyncedSuite:
     own = [change for change in changes if change.suite_id == suite_id]
     register = opened.key_register
+    reported, checks = _report_stored(suite_id, opened, instance, dry_run=dry_run)
     return SyncedSuite(
         suite=suite_id,
         added=tuple(
@@ -127,7 +137,8 @@ def _suite(
         ),
         retired=tuple(_registered(register, change.group, key) for change in own for key in change.retired),
         in_use=tuple(_registered(register, change.group, key) for change in own for key in change.in_use),
-        reported=tuple(_report_stored(suite_id, opened, instance, dry_run=dry_run)),
+        reported=reported,
+        reported_checks=checks,
     )
 
 
@@ -138,12 +149,20 @@ def _registered(register: KeyRegister, group: KeyGroup, key: str) -> SyncedKey:
     return SyncedKey(owner=group, key=key, id=meaning.id, labels=meaning.labels)
 
 
-def _report_stored(suite_id: str, opened: OpenedProject, instance: "dg.DagsterInstance", *, dry_run: bool) -> list[str]:
+def _report_stored(
+    suite_id: str, opened: OpenedProject, instance: "dg.DagsterInstance", *, dry_run: bool
+) -> tuple[tuple[str, ...], tuple[ReportedCheck, ...]]:
     from assets.reconcile import report_materialization, unknown_materializations
+    from assets.reported_checks import unknown_check_results
 
     suite = opened.suite_context(suite_id)
     found = list(unknown_materializations(instance, suite))
     if not dry_run:
         for shown, manifest in found:
             report_materialization(instance, suite, shown, manifest)
-    return [manifest.artifact.path for _, manifest in found]
+    checks = []
+    for shown, result in unknown_check_results(instance, suite, reported=[shown for shown, _ in found]):
+        if not dry_run:
+            instance.report_runless_asset_event(result)
+        checks.append(ReportedCheck(check=result.check_name, path=shown.artifact.path, passed=result.passed))
+    return tuple(manifest.artifact.path for _, manifest in found), tuple(checks)

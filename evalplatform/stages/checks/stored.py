@@ -67,6 +67,19 @@ def score_check_results(context: SuiteContext, cell: Cell, judge: JudgeCell) -> 
     return results_of(SCORE_CHECKS, evidence, context.suite.checks)
 
 
+def stored_check_results(context: SuiteContext, asset: str, cell: Cell, judge: JudgeCell | None) -> tuple[CheckResult, ...]:
+    """Return what the checks of an asset find of its current version; nothing for an asset without checks.
+
+    Raises:
+        InputError: there is no current version.
+    """
+    if asset == arm_answers.ASSET:
+        return answer_check_results(context, cell)
+    if asset == judged_scores.ASSET and judge is not None:
+        return (*judge_check_results(context, cell, judge), *score_check_results(context, cell, judge))
+    return ()
+
+
 def score_evidence(
     context: SuiteContext, manifest: ArtifactManifest, points: Iterable[PlacedPoints], costs: Iterable[PricedRow]
 ) -> ScoreEvidence:
