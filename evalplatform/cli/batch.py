@@ -1,6 +1,7 @@
 """`evalplatform batch`: whether a folder of runs is what it should be, before a number is read out of it."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +25,7 @@ def check(
     judge_provider: Annotated[str, typer.Option(help="Its provider.")] = "anthropic",
     profile: Annotated[Path | None, typer.Option(help="The profile that the answers must have been given with, as it is now.")] = None,
     expect_n: Annotated[str, typer.Option(help="How many questions a file has, by how its name ends.")] = EXPECTED_QUESTIONS,
-    expect_files: Annotated[int | None, typer.Option(min=1, help="How many files the batch has.")] = None,
+    expect_files: Annotated[int | None, typer.Option(help="How many files the batch has.")] = None,
     out_md: Annotated[Path | None, typer.Option(help="Markdown report.")] = None,
     out_html: Annotated[Path | None, typer.Option(help="HTML report.")] = None,
     junit: Annotated[Path | None, typer.Option(help="JUnit XML: one test case a file and check.")] = None,
@@ -37,28 +38,27 @@ def check(
     from evalplatform.cli.files import check_places
     from evalplatform.comparisons.batch_check import check_batch
     from evalplatform.comparisons.batch_rules import BatchRules
-    from evalplatform.kernel.errors import InputError
     from evalplatform.stages.batch_check import files_of_batch, profile_now, read_batch_folder
 
+    inputs = [*files_of_batch(folder), *([] if profile is None else [profile])]
     places = {"--out-md": out_md, "--out-html": out_html, "--junit": junit}
-    check_places(places.items(), inputs=[*files_of_batch(folder), *([] if profile is None else [profile])])
-    try:
+    check_places([("--junit", junit)], inputs=inputs)
+    with _junit_of_errors(junit, folder):
+        check_places(places.items(), inputs=inputs)
         rules = BatchRules(
-            baseline_arm=baseline_arm,
-            treatment_arm=treatment_arm,
-            judge_model=judge_model,
-            judge_provider=judge_provider,
+            baseline_arm=_named(baseline_arm, "--baseline-arm"),
+            treatment_arm=_named(treatment_arm, "--treatment-arm"),
+            judge_model=_named(judge_model, "--judge-model"),
+            judge_provider=_named(judge_provider, "--judge-provider"),
             expected_questions=expected_questions(expect_n),
-            expected_files=expect_files,
+            expected_files=_file_count(expect_files),
             profile=None if profile is None else profile_now(profile),
         )
-        read = read_batch_folder(folder)
-    except InputError as error:
-        _write_error(junit, folder, error)
-        raise
-    found = check_batch(read.files, rules)
-    _write(found, read, folder=folder, out_md=out_md, out_html=out_html, junit=junit)
-    _print(found, read, folder=folder, as_json=json_result)
+        outputs = [path for path in places.values() if path is not None]
+        read = read_batch_folder(folder, expected_questions=rules.expected_questions, outputs=outputs)
+        found = check_batch(read.files, rules)
+        _write(found, read, folder=folder, out_md=out_md, out_html=out_html, junit=junit)
+        _print(found, read, folder=folder, as_json=json_result)
     return 0 if found.passed else 1
 
 
@@ -83,13 +83,42 @@ def expected_questions(text: str) -> dict[str, int]:
     return counts
 
 
-def _write_error(junit: Path | None, folder: Path, error: Exception) -> None:
-    """Replace an earlier JUnit file, so that a batch which cannot be checked does not keep the look of the last one that passed."""
+def _named(name: str, option: str) -> str:
+    from evalplatform.kernel.errors import InputError
+
+    if not name.strip():
+        raise InputError("is empty, and no file fits that; leave the option out for its default.", field=option)
+    return name
+
+
+def _file_count(count: int | None) -> int | None:
+    from evalplatform.kernel.errors import InputError
+
+    if count is not None and count < 1:
+        raise InputError(f"takes a count from 1; not {count}.", field="--expect-files")
+    return count
+
+
+@contextmanager
+def _junit_of_errors(junit: Path | None, folder: Path) -> Iterator[None]:
+    """Let the JUnit file say that there was an error unless the check ends, whatever ends it: no earlier success stays behind.
+
+    It is written at the start too, for a process that is killed; so the file is always a fresh one, which CI servers look for.
+    """
+    _write_error(junit, folder, "The check was started and has not ended.")
+    try:
+        yield
+    except Exception as error:
+        _write_error(junit, folder, str(error) or type(error).__name__)
+        raise
+
+
+def _write_error(junit: Path | None, folder: Path, text: str) -> None:
     from evalplatform.cli.files import write_if_changed
     from evalplatform.reports.junit import JUnitCase, junit_xml
 
     if junit is not None:
-        case = JUnitCase(group="batch", name="can be checked", outcome="error", text=str(error))
+        case = JUnitCase(group="batch", name="can be checked", outcome="error", text=text)
         write_if_changed(junit, junit_xml(f"batch check of {folder}", [case]))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evalplatform.comparisons.batch_file_checks import file_results, treatment_of
-from evalplatform.comparisons.batch_findings import BatchFinding, CheckResult, NotPooled, NotReadable, OtherFileCount, Rejected
+from evalplatform.comparisons.batch_findings import BatchFinding, CheckResult, NoRun, NotPooled, NotReadable, OtherFileCount, Rejected
 from evalplatform.comparisons.batch_pool import CellDelta, PairedArms, PooledDelta, cell_delta, pool
 from evalplatform.comparisons.batch_rules import BatchRules
 from evalplatform.comparisons.compared_run import ComparedRun
@@ -27,7 +27,7 @@ class BatchFile:
     """
 
     name: str
-    run: ComparedRun | NotReadable | Rejected
+    run: ComparedRun | NotReadable | Rejected | NoRun
     stated_deltas_points: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -92,10 +92,10 @@ def _paired(file: BatchFile, rules: BatchRules) -> PairedArms | None:
 
 
 def _file_count(files: Sequence[BatchFile], rules: BatchRules) -> CheckResult:
-    """A rejected result is not one of the batch's files: what it should have become is missing."""
+    """A rejected result, and what is no run, are not of the batch's files: what should be there is missing."""
     if rules.expected_files is None:
         return CheckResult(check="files", not_made=NO_FILE_COUNT)
-    there = sum(not isinstance(file.run, Rejected) for file in files)
+    there = sum(not isinstance(file.run, Rejected | NoRun) for file in files)
     if there == rules.expected_files:
         return CheckResult(check="files")
     return CheckResult(check="files", finding=OtherFileCount(expected=rules.expected_files, files=there))

@@ -13,6 +13,7 @@ from evalplatform.comparisons.batch_findings import (
     LowCoverage,
     MixedJudgeContext,
     NoProfileDigest,
+    NoRun,
     NoSuffixFits,
     NotJudged,
     NotReadable,
@@ -42,7 +43,7 @@ PROMPTS_OF_PLUGINS = "the cell's plugins write a system prompt into every arm, s
 Found = BatchFinding | str | None
 
 
-def file_results(run: ComparedRun | NotReadable | Rejected, rules: BatchRules) -> tuple[CheckResult, ...]:
+def file_results(run: ComparedRun | NotReadable | Rejected | NoRun, rules: BatchRules) -> tuple[CheckResult, ...]:
     """Return how every check of one file ended, in a fixed order. The run's `name` is the file's."""
     if not isinstance(run, ComparedRun):
         return (CheckResult(check="schema", finding=run), *(CheckResult(check=name, not_made=UNREADABLE) for name in _CHECKS))

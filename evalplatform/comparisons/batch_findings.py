@@ -41,6 +41,18 @@ class Rejected(Value):
     finding: Literal["rejected"] = "rejected"
 
 
+class NoRun(Value):
+    """What lies where a file of the batch would, by its name, is no arms.v1 file; `what` says what it is instead.
+
+    `suffix` is the one of the expected ones that its name ends in; None for a link that leads nowhere, whatever its name.
+    """
+
+    check: Literal["schema"] = "schema"
+    finding: Literal["no_run"] = "no_run"
+    what: str
+    suffix: str | None = None
+
+
 class Truncated(Value):
     """The run says that it stopped before every question was asked."""
 
@@ -204,6 +216,7 @@ class NotPooled(Value):
 BatchFinding = Annotated[
     NotReadable
     | Rejected
+    | NoRun
     | Truncated
     | NotTwoArms
     | OtherBaseline

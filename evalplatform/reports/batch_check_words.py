@@ -45,6 +45,13 @@ def _(finding: found.Rejected) -> str:
 
 
 @finding_sentence.register
+def _(finding: found.NoRun) -> str:
+    if finding.suffix is None:
+        return f"It is {finding.what}, so what should be there is not."
+    return f"The name ends in {finding.suffix}, as a file of the batch does by --expect-n, and it is no arms.v1 file: {finding.what}."
+
+
+@finding_sentence.register
 def _(finding: found.Truncated) -> str:
     return f"The run is truncated ({finding.reason}): it stopped before every question was asked."
 
@@ -74,7 +81,10 @@ def _(finding: found.NotJudged) -> str:
 @finding_sentence.register
 def _(finding: found.OtherJudge) -> str:
     wanted = f"{finding.wanted_provider}/{finding.wanted_model}"
-    return f"The judge is {finding.provider or 'not stated'}/{finding.model or 'not stated'}, and the batch's judge is {wanted}."
+    said = f"The judge is {finding.provider or 'not stated'}/{finding.model or 'not stated'}, and the batch's judge is {wanted}."
+    if finding.provider is None or finding.model != finding.wanted_model:
+        return said
+    return f"{said} --judge-provider takes a provider as files state it, such as {finding.provider}; the id of an endpoint is none."
 
 
 @finding_sentence.register

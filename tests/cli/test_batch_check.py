@@ -1,7 +1,10 @@
 """`evalplatform batch check`: a sentence for everything that is wrong, and an exit code that says whether anything is."""
 
 import json
+import os
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -165,12 +168,12 @@ def test_what_is_wrong_with_a_file_is_said_and_the_answer_is_no(
 
 def test_a_result_that_its_writer_rejected_is_a_finding_and_an_unfinished_write_is_named(command: Command, batch: Path) -> None:
     (batch / "large_regular.json.rejected").write_text("{}")
-    (batch / ".large_golden.json.4711.partial").write_text("{")
+    (batch / ".large.json.4711.partial").write_text("{")
     ran = command("batch", "check", batch, "--expect-files", "3")
     assert ran.code == 1
     assert "  schema: The writer of this result rejected it as invalid; it was paid for, and the batch lacks" in ran.out
     assert "FAILED batch, files: The batch has 2 files, and --expect-files says 3." in ran.out
-    assert "skipped .large_golden.json.4711.partial: a write that did not finish" in ran.out
+    assert "skipped .large.json.4711.partial: a write that did not finish" in ran.out
 
 
 def test_files_of_another_schema_are_named_and_not_counted(command: Command, batch: Path) -> None:
@@ -178,12 +181,78 @@ def test_files_of_another_schema_are_named_and_not_counted(command: Command, bat
     (batch / "list.json").write_text("[]")
     (batch / "settings.json").write_text("{}")
     (batch / "notes.md").write_text("notes")
+    (batch / ".hidden").write_text("")
+    (batch / "older").mkdir()
+    for variant in ("small_golden.json.gz", "._small_golden.json", ".small_golden.json.17.partial"):
+        (batch / variant).write_text("of a file that is there")
     ran = command("batch", "check", batch, "--expect-files", "2")
     assert ran.code == 0
-    assert "skipped matrix-rollup.json: states the schema matrix_rollup.v1" in ran.out
-    assert "skipped list.json: no object, so of another schema" in ran.out
-    assert "skipped settings.json: states no schema, and has neither arms nor answers" in ran.out
-    assert "notes.md" not in ran.out
+    assert "skipped matrix-rollup.json: it states the schema matrix_rollup.v1" in ran.out
+    assert "skipped list.json: it is no object, so of another schema" in ran.out
+    assert "skipped settings.json: it states no schema, and has neither arms nor answers" in ran.out
+    assert "skipped notes.md: its name does not end in .json" in ran.out
+    assert "skipped .hidden: a hidden file" in ran.out
+    assert "skipped older: a folder" in ran.out
+    assert "skipped small_golden.json.gz: its name does not end in .json" in ran.out
+    assert "skipped ._small_golden.json: a hidden file" in ran.out
+    assert "skipped .small_golden.json.17.partial: a write that did not finish" in ran.out
+
+
+def renamed(name: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / "small_golden.json").rename(folder / name)
+
+
+def replaced_by_a_folder(folder: Path) -> None:
+    (folder / "small_golden.json").unlink()
+    (folder / "small_golden.json").mkdir()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name", "what"),
+    [
+        (renamed("small_golden.JSON"), "small_golden.JSON", "its name does not end in .json"),
+        (renamed("small_golden.d0.json.gz"), "small_golden.d0.json.gz", "its name does not end in .json"),
+        (renamed(".small_golden.json"), ".small_golden.json", "a hidden file"),
+        (renamed("small_golden.json.tmp"), "small_golden.json.tmp", "a write that did not finish"),
+        (replaced_by_a_folder, "small_golden.json", "a folder"),
+        (
+            lambda folder: (folder / "small_golden.json").write_text("{}"),
+            "small_golden.json",
+            "it states no schema, and has neither arms nor answers",
+        ),
+        (lambda folder: (folder / "small_golden.json").write_text("[]"), "small_golden.json", "it is no object, so of another schema"),
+        (
+            lambda folder: (folder / "small_golden.json").write_text('{"schema_version": "plugin_delta.v1"}'),
+            "small_golden.json",
+            "it states the schema plugin_delta.v1",
+        ),
+    ],
+    ids=["capitals", "packed", "hidden", "unfinished", "folder", "object", "list", "schema"],
+)
+def test_what_has_the_name_of_a_run_and_is_none_is_a_finding(
+    command: Command, batch: Path, spoil: Callable[[Path], object], name: str, what: str
+) -> None:
+    spoil(batch)
+    ran = command("batch", "check", batch, "--expect-files", "2")
+    assert ran.code == 1
+    assert f"FAILED {name}" in ran.out.splitlines()
+    assert f"  schema: The name ends in golden, as a file of the batch does by --expect-n, and it is no arms.v1 file: {what}." in ran.out
+    assert "FAILED batch, files: The batch has 1 file, and --expect-files says 2." in ran.out
+
+
+@pytest.mark.parametrize("name", ["small_golden.json", "latest"])
+def test_a_link_that_leads_nowhere_is_a_finding(command: Command, batch: Path, name: str) -> None:
+    (batch / "small_golden.json").unlink()
+    (batch / name).symlink_to(batch / name)
+    ran = command("batch", "check", batch)
+    assert ran.code == 1
+    assert "  schema: It is a link that leads nowhere, so what should be there is not." in ran.out.splitlines()
+
+
+def test_a_link_to_a_run_is_read_as_the_run(command: Command, batch: Path, tmp_path: Path) -> None:
+    (batch / "small_golden.json").rename(tmp_path / "elsewhere")
+    (batch / "small_golden.json").symlink_to(tmp_path / "elsewhere")
+    assert command("batch", "check", batch).code == 0
 
 
 def test_an_edited_profile_makes_the_artifact_stale(command: Command, batch: Path, tmp_path: Path) -> None:
@@ -309,7 +378,7 @@ def test_terminal_controls_in_a_models_name_reach_neither_terminal_nor_junit(com
     [
         (("nowhere",), "nowhere: is no folder."),
         (("empty",), "empty: holds no arms.v1 file."),
-        (("other",), "other: holds no arms.v1 file (rollup.json: states the schema matrix_rollup.v1)."),
+        (("other",), "other: holds no arms.v1 file (rollup.json: it states the schema matrix_rollup.v1)."),
         (
             ("batch", "--expect-n", "regular"),
             "--expect-n: takes SUFFIX=COUNT with a count from 1, such as regular=40,golden=20; not 'regular'.",
@@ -318,7 +387,15 @@ def test_terminal_controls_in_a_models_name_reach_neither_terminal_nor_junit(com
         (("batch", "--expect-n", "=40"), "not '=40'."),
         (("batch", "--expect-n", "a=1,a=2"), "--expect-n: has the suffix 'a' twice."),
         (("batch", "--expect-n", ","), "--expect-n: needs at least one SUFFIX=COUNT"),
-        (("batch", "--expect-files", "0"), "--expect-files"),
+        (("batch", "--expect-files", "0"), "--expect-files: takes a count from 1; not 0."),
+        (("batch", "--treatment-arm="), "--treatment-arm: is empty, and no file fits that"),
+        (("batch", "--baseline-arm", " "), "--baseline-arm: is empty"),
+        (("batch", "--judge-model="), "--judge-model: is empty"),
+        (("batch", "--judge-provider="), "--judge-provider: is empty"),
+        (("batch", "--profile", "questions.json"), "questions.json: holds JSON; a profile is the text of a system prompt."),
+        (("batch", "--profile", "questions.jsonl"), "questions.jsonl: holds JSON; a profile is the text of a system prompt."),
+        (("batch", "--out-md", "questions.json/x.md"), "questions.json/x.md: cannot be written"),
+        (("batch", "--out-html", "batch/small_golden.json"), "--out-html: is one of the files that are read"),
         (("batch", "--profile", "none.md"), "none.md: does not exist."),
         (("batch", "--out-md", "a", "--junit", "a"), "--junit: names the file that --out-md names."),
     ],
@@ -327,9 +404,16 @@ def test_what_cannot_be_answered_ends_with_2(command: Command, batch: Path, tmp_
     for name in ("empty", "other"):
         (tmp_path / name).mkdir()
     (tmp_path / "other" / "rollup.json").write_text('{"schema_version": "matrix_rollup.v1"}')
-    ran = command("batch", "check", *arguments)
+    (tmp_path / "questions.json").write_text('{"questions": []}')
+    (tmp_path / "questions.jsonl").write_text('{"id": "a"}\n\n{"id": "b"}\n')
+    assert command("batch", "check", "batch", "--junit", "check.xml").code == 0
+    ran = command("batch", "check", "--junit", "check.xml", *arguments)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
+    junit = next((place for option, place in pairwise(arguments) if option == "--junit"), "check.xml")
+    (suite,) = ElementTree.fromstring((tmp_path / junit).read_bytes())
+    assert (suite.get("tests"), suite.get("errors")) == ("1", "1"), "no earlier success stays behind"
+    assert said in (suite.findtext("testcase/error") or "")
 
 
 @pytest.mark.parametrize("option", ["--out-md", "--out-html", "--junit"])
@@ -345,8 +429,11 @@ def test_no_report_takes_the_place_of_a_run_or_of_the_profile(command: Command, 
 
 
 def test_a_report_inside_the_folder_is_replaced_by_the_next(command: Command, batch: Path) -> None:
+    reports = []
     for _ in range(2):
         assert command("batch", "check", batch, "--out-md", batch / "check.md", "--junit", batch / "check.xml").code == 0
+        reports.append((batch / "check.md").read_bytes())
+    assert reports[0] == reports[1], "its own reports are not among what it skipped"
 
 
 def test_a_junit_file_of_an_earlier_success_does_not_outlive_the_batch(command: Command, batch: Path, tmp_path: Path) -> None:
@@ -357,6 +444,37 @@ def test_a_junit_file_of_an_earlier_success_does_not_outlive_the_batch(command: 
     (suite,) = ElementTree.fromstring((tmp_path / "check.xml").read_bytes())
     assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
     assert "holds no arms.v1 file" in (suite.findtext("testcase/error") or "")
+
+
+def test_an_unchanged_result_is_written_to_junit_again(command: Command, batch: Path, tmp_path: Path) -> None:
+    junit = tmp_path / "check.xml"
+    command("batch", "check", batch, "--junit", junit)
+    before = junit.read_bytes()
+    os.utime(junit, (0, 0))
+    command("batch", "check", batch, "--junit", junit)
+    assert junit.read_bytes() == before
+    assert junit.stat().st_mtime > 0
+
+
+def test_a_check_that_is_interrupted_leaves_an_error(
+    command: Command, batch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command("batch", "check", batch, "--junit", "check.xml").code == 0
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("evalplatform.stages.batch_check.read_batch_folder", interrupted)
+    with suppress(KeyboardInterrupt):
+        command("batch", "check", batch, "--junit", "check.xml")
+    (suite,) = ElementTree.fromstring((tmp_path / "check.xml").read_bytes())
+    assert suite.findtext("testcase/error") == "The check was started and has not ended."
+
+
+def test_the_id_of_an_endpoint_given_as_the_judges_provider_is_pointed_out(command: Command, batch: Path) -> None:
+    ran = command("batch", "check", batch, "--judge-provider", "stub")
+    assert ran.code == 1
+    assert "--judge-provider takes a provider as files state it, such as anthropic; the id of an endpoint is none." in ran.out
 
 
 def test_a_run_is_current_until_its_profile_is_edited(command: Command, project: Path) -> None:
