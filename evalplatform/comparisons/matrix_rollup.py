@@ -8,13 +8,16 @@ from evalplatform.comparisons.arm_summary import summarise_arms
 from evalplatform.comparisons.comparability import differing_factors
 from evalplatform.comparisons.compared_run import ComparedRun
 from evalplatform.comparisons.plugin_delta import plugin_delta
-from evalplatform.comparisons.plugin_delta_records import PluginDelta
+from evalplatform.comparisons.plugin_delta_records import FewPairs, PluginDelta
 from evalplatform.comparisons.records import ArmSummary, ScorePoints
 from evalplatform.comparisons.refusals import Refused
+from evalplatform.comparisons.run_clusters import common_clusters
+from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.kernel.values import Value
+from evalplatform.plugins.plugin_set import NO_PLUGINS_LABEL
+from evalplatform.project.cells import first_of_seed
 from evalplatform.stats.multiplicity import Correction
 
-NO_PLUGINS = "none"
 PairKey = tuple[object, ...]
 
 
@@ -27,7 +30,7 @@ class OrphanPluginCell(Value):
 
 
 class SecondBaseline(Value):
-    """A plugin-free cell that is nobody's baseline, since `used` stands before it and is the same cell again."""
+    """A plugin-free cell that `used`, which stands before it and has its seed, makes superfluous: no delta is taken from it."""
 
     warning: Literal["second_baseline"] = "second_baseline"
     cell: str
@@ -51,7 +54,27 @@ class CellMissing(Value):
     why: str
 
 
-MatrixWarning = CellMissing | OrphanPluginCell | SecondBaseline | DeltaRefused
+class CellFlawed(Value):
+    """A cell whose run is not whole, or was scored too little to answer anything: why, in a sentence."""
+
+    warning: Literal["cell_flawed"] = "cell_flawed"
+    cell: str
+    why: str
+
+
+class DeltaOfFewPairs(Value):
+    """A delta over too few of the questions; `few` says of which arms."""
+
+    warning: Literal["delta_of_few_pairs"] = "delta_of_few_pairs"
+    control: str
+    plugin: str
+    few: FewPairs
+
+
+MatrixProblem = CellMissing | RunTruncated | CellFlawed | DeltaRefused | DeltaOfFewPairs
+"""What leaves the matrix's question without a full answer."""
+
+MatrixWarning = MatrixProblem | OrphanPluginCell | SecondBaseline
 
 
 @dataclass(frozen=True)
@@ -74,7 +97,7 @@ class MatrixRollup:
     Attributes:
         cells: those that have a run, in the matrix's order.
         deltas: of the plugin cells, in the matrix's order; `control_name` and `plugin_name` are names of cells.
-        warnings: what to know before reading them.
+        warnings: what to know before reading them; what is a `MatrixProblem` stands first.
         correction: of the verdicts; a family is the arms of one delta, or of one cell.
     """
 
@@ -100,40 +123,56 @@ class MatrixRollup:
 
 
 def roll_up(
-    runs: Sequence[ComparedRun], *, correction: Correction = "holm", missing: Mapping[str, str] | None = None, with_deltas: bool = True
+    runs: Sequence[ComparedRun],
+    *,
+    correction: Correction = "holm",
+    missing: Mapping[str, str] | None = None,
+    flaws: Mapping[str, Sequence[str]] | None = None,
+    with_deltas: bool = True,
 ) -> MatrixRollup:
     """Return the rollup of a matrix's runs, one a cell, their names being the cells'.
 
-    A plugin cell is paired with the plugin-free cell of its library, model, provider, harness, arms, baseline arm and number of questions.
-    Of several, the first that can be compared is taken, so that cells that differ in sampling too find their own pair; where none can,
-    the first is, and the delta is refused with its reasons.
+    A plugin cell is paired with the plugin-free cell that differs from it in its plugins alone, by the rule of
+    `project.cells.plugin_free_pair`: an equal seed is the better pair, and no reason against one. Runs that do not state the digest of
+    their settings are paired by library, model, provider, harness, arms, baseline arm and number of questions (treatment-arms spec, 11);
+    of several, the first that differs least is taken. What else a pair differs in refuses its delta, with every reason.
 
     Args:
         runs: the cells' runs, in the matrix's order.
         correction: `holm` or `bh`.
         missing: the cells of the matrix that have no run, and why.
+        flaws: what the runs of cells lack, a sentence each; that a run ended too early, it says itself.
         with_deltas: whether cells are compared at all.
     """
-    deltas: list[PluginDelta] = []
-    warnings: list[MatrixWarning] = [CellMissing(cell=cell, why=why) for cell, why in (missing or {}).items()]
-    for outcome in _paired_deltas(runs, correction) if with_deltas else ():
-        if isinstance(outcome, PluginDelta):
-            deltas.append(outcome)
-        else:
-            warnings.append(outcome)
+    outcomes = list(_paired_deltas(runs, correction)) if with_deltas else []
+    deltas = tuple(outcome for outcome in outcomes if isinstance(outcome, PluginDelta))
+    warnings: list[MatrixWarning] = [
+        *(CellMissing(cell=cell, why=why) for cell, why in (missing or {}).items()),
+        *(RunTruncated(run=run.name, why=run.truncated_reason) for run in runs if run.truncated_reason is not None),
+        *(CellFlawed(cell=cell, why=why) for cell, of_cell in (flaws or {}).items() for why in of_cell),
+        *(outcome for outcome in outcomes if not isinstance(outcome, PluginDelta)),
+        *_deltas_of_few_pairs(deltas),
+    ]
     return MatrixRollup(
         cells=tuple(RolledCell(run=run, summary=_summary(run, correction)) for run in runs),
-        deltas=tuple(deltas),
-        warnings=tuple(warnings),
+        deltas=deltas,
+        warnings=tuple(sorted(warnings, key=lambda warning: not isinstance(warning, MatrixProblem))),
         correction=correction,
     )
 
 
+def _deltas_of_few_pairs(deltas: Sequence[PluginDelta]) -> Iterator[DeltaOfFewPairs]:
+    for delta in deltas:
+        for found in delta.warnings:
+            if isinstance(found, FewPairs):
+                yield DeltaOfFewPairs(control=delta.control_name, plugin=delta.plugin_name, few=found)
+
+
 def _paired_deltas(runs: Sequence[ComparedRun], correction: Correction) -> Iterator[PluginDelta | MatrixWarning]:
-    plugin_free = [run for run in runs if run.identity.plugin_set == NO_PLUGINS]
+    plugin_free = [run for run in runs if run.identity.plugin_set == NO_PLUGINS_LABEL]
     yield from _second_baselines(plugin_free)
     for run in runs:
-        if run.identity.plugin_set == NO_PLUGINS:
+        if run.identity.plugin_set == NO_PLUGINS_LABEL:
             continue
         control = plugin_free_run(run, plugin_free)
         if control is None:
@@ -145,12 +184,25 @@ def _paired_deltas(runs: Sequence[ComparedRun], correction: Correction) -> Itera
 
 def plugin_free_run(run: ComparedRun, plugin_free: Sequence[ComparedRun]) -> ComparedRun | None:
     """Return the pair of a plugin cell's run among plugin-free ones, by the rule of `roll_up`, or None."""
-    paired = [other for other in plugin_free if pair_key(other) == pair_key(run)]
-    return min(paired, key=lambda other: _differences(other, run), default=None)  # the first of the least
+    paired = [other for other in plugin_free if _are_pair(other, run)]
+    least = min((_differences(other, run) for other in paired), default=0)
+    return first_of_seed(
+        (other for other in paired if _differences(other, run) == least), run.identity.seed, seed_of=lambda other: other.identity.seed
+    )
 
 
-def pair_key(run: ComparedRun) -> PairKey:
-    """Return what a plugin cell and its baseline have in common (treatment-arms spec, section 11)."""
+def _are_pair(plain: ComparedRun, run: ComparedRun) -> bool:
+    if _digests_are_known(plain, run):
+        return (plain.identity.library_name, plain.identity.answering_digest) == (run.identity.library_name, run.identity.answering_digest)
+    return _pair_key(plain) == _pair_key(run)
+
+
+def _digests_are_known(plain: ComparedRun, run: ComparedRun) -> bool:
+    return plain.identity.answering_digest is not None and run.identity.answering_digest is not None
+
+
+def _pair_key(run: ComparedRun) -> PairKey:
+    """Return what a plugin cell and its pair have in common, where runs do not state the digest of their settings (spec, 11)."""
     identity = run.identity
     return (
         identity.library_name,
@@ -163,15 +215,16 @@ def pair_key(run: ComparedRun) -> PairKey:
     )
 
 
-def _differences(baseline: ComparedRun, run: ComparedRun) -> tuple[int, bool]:
-    """Count what stands against a comparison; another seed is no reason to refuse, but an equal one is the better pair."""
-    return len(differing_factors("plugin_delta", (baseline, run))), baseline.identity.seed != run.identity.seed
+def _differences(plain: ComparedRun, run: ComparedRun) -> int:
+    """Count what stands against a comparison, where it decides which of several is the pair."""
+    return 0 if _digests_are_known(plain, run) else len(differing_factors("plugin_delta", (plain, run)))
 
 
 def _second_baselines(plugin_free: Sequence[ComparedRun]) -> Iterator[SecondBaseline]:
     for position, run in enumerate(plugin_free):
-        before = (other for other in plugin_free[:position] if pair_key(other) == pair_key(run) and _differences(other, run) == (0, False))
-        if (used := next(before, None)) is not None:
+        same = (other for other in plugin_free[:position] if _are_pair(other, run) and not _differences(other, run))
+        used = next((other for other in same if other.identity.seed == run.identity.seed), None)
+        if used is not None:
             yield SecondBaseline(cell=run.name, used=used.name)
 
 
@@ -186,4 +239,5 @@ def _summary(run: ComparedRun, correction: Correction) -> ArmSummary:
         answers=(),
         scores=points,
         correction=correction,
+        clusters=common_clusters([run]),
     )

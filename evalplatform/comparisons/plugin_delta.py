@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from evalplatform.comparisons.arm_summary import QuestionClusters
 from evalplatform.comparisons.comparability import refusals_among, unstated_factors
 from evalplatform.comparisons.compared_run import ComparedRun, CostFigures
 from evalplatform.comparisons.plugin_delta_records import (
@@ -21,6 +22,7 @@ from evalplatform.comparisons.plugin_delta_records import (
     WrongWayRound,
 )
 from evalplatform.comparisons.refusals import Refusal, Refused, RunSays, SamePluginLabel, SamePluginSet
+from evalplatform.comparisons.run_clusters import common_clusters, labels_of
 from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.comparisons.significance import family_verdicts
 from evalplatform.kernel.seeds import derived_seed
@@ -37,7 +39,8 @@ def plugin_delta(baseline: ComparedRun, plugin: ComparedRun, *, correction: Corr
     """Return what the plugin set of one run does to every arm, against the other run, or every reason why that cannot be told.
 
     Points are paired by question: plugin minus control, over the questions that an arm scored in both runs, with Student's interval and
-    the two tests that a verdict needs (treatment-arms spec, 9). The family that p-values are corrected over is the arms of this delta.
+    the two tests that a verdict needs (treatment-arms spec, 9). Where the runs cluster their questions, intervals and tests allow for it
+    as those of the runs' own reports do. The family that p-values are corrected over is the arms of this delta.
     Costs are compared as the runs state them, answers by their length. Nothing is rounded; verdicts are decided on unrounded p-values.
 
     Args:
@@ -50,7 +53,8 @@ def plugin_delta(baseline: ComparedRun, plugin: ComparedRun, *, correction: Corr
     if refusals:
         return Refused(comparison="plugin_delta", runs=(baseline.name, plugin.name), refusals=tuple(refusals))
     arms, questions = baseline.identity.arms, baseline.identity.total_questions
-    scores = _score_deltas(baseline, plugin, correction=correction, seed=seed)
+    clusters = common_clusters([baseline, plugin])
+    scores = _score_deltas(baseline, plugin, clusters, correction=correction, seed=seed)
     is_covered = baseline.identity.is_judged and questions
     return PluginDelta(
         control=baseline.identity,
@@ -62,7 +66,8 @@ def plugin_delta(baseline: ComparedRun, plugin: ComparedRun, *, correction: Corr
         plugin_set_id=plugin.identity.plugin_set_id,
         scores=scores,
         costs=tuple(_cost_delta(arm, baseline.arms[arm].cost, plugin.arms[arm].cost) for arm in arms),
-        texts=tuple(_text_delta(arm, baseline, plugin) for arm in arms),
+        texts=tuple(_text_delta(arm, baseline, plugin, clusters) for arm in arms),
+        cluster_field=None if clusters is None else clusters.field,
         correction=correction,
         coverage_rate=min(score.pairs for score in scores) / questions if is_covered else None,
         warnings=tuple(_warnings(baseline, plugin, scores)),
@@ -87,11 +92,13 @@ def _same_plugins(baseline: ComparedRun, plugin: ComparedRun) -> Iterator[Refusa
         yield SamePluginLabel(runs=runs, label=labels[0], ids=(first, second))
 
 
-def _score_deltas(baseline: ComparedRun, plugin: ComparedRun, *, correction: Correction, seed: int) -> tuple[ScoreDelta, ...]:
+def _score_deltas(
+    baseline: ComparedRun, plugin: ComparedRun, clusters: QuestionClusters | None, *, correction: Correction, seed: int
+) -> tuple[ScoreDelta, ...]:
     arms = baseline.identity.arms
     pairs = {arm: _pairs(baseline.identity.question_ids, baseline.arms[arm].points, plugin.arms[arm].points) for arm in arms}
     differences = {arm: {question: after - before for question, (before, after) in of_arm.items()} for arm, of_arm in pairs.items()}
-    effects = [_effect(arm, list(differences[arm].values()), seed) for arm in arms]
+    effects = [_effect(arm, differences[arm], clusters, seed) for arm in arms]
     verdicts = family_verdicts(effects, correction=correction)
     return tuple(
         ScoreDelta(
@@ -113,12 +120,13 @@ def _pairs(questions: Sequence[str], control: Mapping[str, float], plugin: Mappi
     return {question: (control[question], plugin[question]) for question in questions if question in control and question in plugin}
 
 
-def _effect(arm: str, differences: Sequence[float], seed: int) -> PairedEffect | None:
+def _effect(arm: str, differences: Mapping[str, float], clusters: QuestionClusters | None, seed: int) -> PairedEffect | None:
     if len(differences) < 2:  # answers that nobody judged need no NumPy
         return None
     from numpy.random import default_rng
 
-    return paired_effect(differences, rng=default_rng(derived_seed(seed, "sign flip", f"plugin delta:{arm}")))
+    rng = default_rng(derived_seed(seed, "sign flip", f"plugin delta:{arm}"))
+    return paired_effect(list(differences.values()), clusters=labels_of(clusters, differences), rng=rng)
 
 
 def _cost_delta(arm: str, control: CostFigures, plugin: CostFigures) -> CostDelta:
@@ -126,19 +134,21 @@ def _cost_delta(arm: str, control: CostFigures, plugin: CostFigures) -> CostDelt
     return CostDelta(arm=arm, **figures)
 
 
-def _text_delta(arm: str, baseline: ComparedRun, plugin: ComparedRun) -> AnswerTextDelta:
+def _text_delta(arm: str, baseline: ComparedRun, plugin: ComparedRun, clusters: QuestionClusters | None) -> AnswerTextDelta:
     questions, control, treated = baseline.identity.question_ids, baseline.arms[arm], plugin.arms[arm]
     return AnswerTextDelta(
         arm=arm,
-        raw=_length_delta(questions, control.raw_answer_chars, treated.raw_answer_chars),
-        final=_length_delta(questions, control.final_answer_chars, treated.final_answer_chars),
+        raw=_length_delta(questions, control.raw_answer_chars, treated.raw_answer_chars, clusters),
+        final=_length_delta(questions, control.final_answer_chars, treated.final_answer_chars, clusters),
     )
 
 
-def _length_delta(questions: Sequence[str], control: Mapping[str, float], plugin: Mapping[str, float]) -> LengthDelta:
+def _length_delta(
+    questions: Sequence[str], control: Mapping[str, float], plugin: Mapping[str, float], clusters: QuestionClusters | None
+) -> LengthDelta:
     pairs = _pairs(questions, control, plugin)
     differences = [after - before for before, after in pairs.values()]
-    estimate = estimate_mean(differences)
+    estimate = estimate_mean(differences, clusters=labels_of(clusters, pairs))
     return LengthDelta(
         control_answers=len(control),
         plugin_answers=len(plugin),

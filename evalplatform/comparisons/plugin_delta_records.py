@@ -156,6 +156,7 @@ class PluginDelta(Value):
         control_source, plugin_source: where they were read.
         plugin_set, plugin_set_id: those of the run with the plugins; the control's are in `control`.
         scores, costs, texts: one an arm, in the order of the runs.
+        cluster_field: the field of the questions by which intervals and tests are clustered; None where questions are independent.
         correction: what the verdicts were corrected by; their family is the arms of this delta that have an effect.
         coverage_rate: the least share of questions that an arm scored in both runs; None where nobody judged.
         partial_costs: the costs that are not of all answers.
@@ -172,6 +173,7 @@ class PluginDelta(Value):
     scores: tuple[ScoreDelta, ...]
     costs: tuple[CostDelta, ...]
     texts: tuple[AnswerTextDelta, ...]
+    cluster_field: str | None = None
     correction: Correction
     coverage_rate: float | None
     warnings: tuple[DeltaWarning, ...] = ()

@@ -1,6 +1,7 @@
 """Cells and judges as a run knows them: settings resolved, and a key that says exactly what they stand for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from evalplatform.judging.judge import JudgeSettings, judge_kinds
 from evalplatform.kernel.digests import json_digest
@@ -11,6 +12,8 @@ from evalplatform.plugins.plugin import PluginStamp
 from evalplatform.plugins.plugin_set import parse_plugins, plugin_set_id, plugin_set_label
 from evalplatform.ports.model_client import Sampling
 from evalplatform.project.schema import CellSettings, EndpointSettings, JudgeDeclaration
+
+C = TypeVar("C")
 
 
 class Cell(Value):
@@ -140,14 +143,20 @@ def resolved_cell(cell_id: str, settings: CellSettings, endpoint: EndpointSettin
 
 
 def plugin_free_pair(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
-    """Return the first of the cells that has no plugin and differs from `cell` in nothing else, or None.
+    """Return the cell that has no plugin and differs from `cell` in nothing else, or None.
 
-    Model, provider, base URL, harness and all sampling are equal, the seed included: another seed asks for other samples, and what they
-    differ in would be laid to the plugins. A cell without plugins has no such pair.
+    Model, provider, base URL, harness and all sampling but the seed are equal: another seed asks for other samples of the same thing. Of
+    several such cells it is the one with an equal seed, else the first. A cell without plugins has no such pair.
     """
     if not cell.plugins:
         return None
-    return next((other for other in cells if not other.plugins and _beside_plugins(other) == _beside_plugins(cell)), None)
+    plain = (other for other in cells if not other.plugins and other.answering_digest == cell.answering_digest)
+    return first_of_seed(plain, cell.sampling.seed, seed_of=lambda other: other.sampling.seed)
+
+
+def first_of_seed(candidates: Iterable[C], seed: int | None, *, seed_of: Callable[[C], int | None]) -> C | None:
+    """Return the first of the candidates that has the seed, else the first of all, or None where there are none."""
+    return min(candidates, key=lambda candidate: seed_of(candidate) != seed, default=None)
 
 
 def paired_plugin_cells(cells: Sequence[Cell]) -> list[Cell]:
@@ -186,10 +195,6 @@ def resolved_judge(judge_id: str, declared: JudgeDeclaration, endpoint: Endpoint
         metrics=judge.metrics,
         roles=judge.roles,
     )
-
-
-def _beside_plugins(cell: Cell) -> dict[str, object]:
-    return {**cell.behaviour, "plugins": [], "seed": cell.sampling.seed}
 
 
 def _cell_behaviour(

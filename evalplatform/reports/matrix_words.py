@@ -2,8 +2,19 @@
 
 from functools import singledispatch
 
-from evalplatform.comparisons.matrix_rollup import CellMissing, DeltaRefused, MatrixWarning, OrphanPluginCell, SecondBaseline
+from evalplatform.comparisons.matrix_rollup import (
+    CellFlawed,
+    CellMissing,
+    DeltaOfFewPairs,
+    DeltaRefused,
+    MatrixWarning,
+    OrphanPluginCell,
+    SecondBaseline,
+)
+from evalplatform.comparisons.run_warnings import RunTruncated
+from evalplatform.reports.plugin_delta_words import delta_warning
 from evalplatform.reports.refusal_words import refusal_sentence
+from evalplatform.reports.run_warning_words import truncated_sentence
 
 
 @singledispatch
@@ -20,8 +31,8 @@ def _(warning: CellMissing) -> str:
 @matrix_warning.register
 def _(warning: OrphanPluginCell) -> str:
     return (
-        f"The cell {warning.cell} ({warning.plugin_set}) has no plugin-free cell of its model, provider, harness, arms and questions, so "
-        "nothing says what its plugins do."
+        f"The cell {warning.cell} ({warning.plugin_set}) has no plugin-free pair, a cell of the same model, endpoint, harness and sampling "
+        "without plugins, so nothing says what its plugins do."
     )
 
 
@@ -34,3 +45,18 @@ def _(warning: SecondBaseline) -> str:
 def _(warning: DeltaRefused) -> str:
     reasons = " ".join(refusal_sentence(refusal) for refusal in warning.refused.refusals)
     return f"The delta of {warning.plugin} from {warning.control} is refused. {reasons}"
+
+
+@matrix_warning.register
+def _(warning: RunTruncated) -> str:
+    return f"The cell {truncated_sentence(warning)} A rerun asks only what is missing."
+
+
+@matrix_warning.register
+def _(warning: CellFlawed) -> str:
+    return f"The cell {warning.cell}: {warning.why}"
+
+
+@matrix_warning.register
+def _(warning: DeltaOfFewPairs) -> str:
+    return f"{warning.plugin} against {warning.control}: {delta_warning(warning.few)}"

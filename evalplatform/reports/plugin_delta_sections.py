@@ -34,6 +34,8 @@ def score_section(delta: PluginDelta) -> Section | None:
     )
     correction = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[delta.correction]
     tested = delta.scores[0].verdict.family_tested
+    clustered = "" if delta.cluster_field is None else f" with questions clustered by {delta.cluster_field}"
+    rank_test = ", and need the Wilcoxon test to agree" if delta.cluster_field is None else "; clusters have no Wilcoxon test"
     return Section(
         key="scores",
         title=f"Points: {delta.plugin_set} against {delta.control.plugin_set}",
@@ -41,8 +43,8 @@ def score_section(delta: PluginDelta) -> Section | None:
         intro="Points are 0 to 100. All numbers of a row are over the questions that the arm scored in both runs.",
         table=Table(columns=columns, rows=tuple(_score_row(score, delta.control.total_questions) for score in delta.scores)),
         notes=(
-            "Each interval is 95% on its own, by Student's t, and is not corrected.",
-            f"Verdicts are at 5% after {correction} correction over {plural(tested, 'tested arm')}, and need the Wilcoxon test to agree.",
+            f"Each interval is 95% on its own, by Student's t{clustered}, and is not corrected.",
+            f"Verdicts are at 5% after {correction} correction over {plural(tested, 'tested arm')}{rank_test}.",
             "So an interval can leave 0 out where no difference is shown.",
             "“No difference shown” is not “no difference”: the interval says how large one may still be.",
         ),

@@ -122,6 +122,7 @@ class PluginDeltaFile(_Block):
     warnings: tuple[str, ...] = ()
     baseline_run: str | None = None
     plugin_run: str | None = None
+    cluster_field: str | None = None
     correction: Correction | None = None
     coverage_rate: Number | None = None
     partial_costs: tuple[PartialCostBlock, ...] = ()
@@ -164,6 +165,7 @@ def plugin_delta_payload(delta: PluginDelta) -> JsonObject:
         "warnings": [delta_warning(warning) for warning in delta.warnings],
         "baseline_run": delta.control_name,
         "plugin_run": delta.plugin_name,
+        "cluster_field": delta.cluster_field,
         "correction": delta.correction,
         "coverage_rate": rounded_or_none(delta.coverage_rate, 4),
         "partial_costs": [cost.model_dump(mode="json") for cost in delta.partial_costs],

@@ -11,6 +11,7 @@ from evalplatform.stages.compared_runs import compared_run
 from evalplatform.stages.comparison_runs import (
     comparison_facts,
     comparison_inputs,
+    delta_shortfalls,
     lineage_of,
     refusal_sentences,
     report_files,
@@ -21,7 +22,7 @@ from evalplatform.stages.context import StageKey, StageResult, SuiteContext, sto
 from evalplatform.stages.facts import as_facts
 
 ASSET = "plugin_deltas"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 JSON_FILE = "delta.json"
 REFUSED_FILE = "refused.json"
 MARKDOWN_FILE = "report.md"
@@ -47,7 +48,7 @@ def pair_of(context: SuiteContext, cell: Cell) -> Cell:
         raise InputError(f"the cell {cell.id!r} has no plugins, so there is no plugin to measure.", field=f"cells.{cell.id}.plugins")
     raise InputError(
         f"the suite {context.suite_id!r} has no plugin-free pair of {cell.id!r}: a cell of the same model, endpoint, harness and sampling "
-        f"(seed included) without {cell.plugin_set}. Add one to compare with.",
+        f"without {cell.plugin_set}. Add one to compare with.",
         field=f"suites.{context.suite_id}.cells",
     )
 
@@ -78,10 +79,12 @@ def materialize_plugin_deltas(context: SuiteContext, cell: Cell, judge: JudgeCel
     else:
         page, json_file, data = plugin_delta_page(delta), JSON_FILE, plugin_delta_bytes(delta)
     facts = comparison_facts(
+        context,
         page,
         cells=cells,
         versions=versions,
-        refusals=refusal_sentences([delta]) if isinstance(delta, Refused) else (),
+        refusals=refusal_sentences(context, [delta]) if isinstance(delta, Refused) else (),
+        shortfalls=() if isinstance(delta, Refused) else delta_shortfalls(delta),
         main_sections=MAIN_SECTIONS,
     )
     reports = report_files(page, markdown_file=MARKDOWN_FILE, html_file=HTML_FILE, json_file=json_file)

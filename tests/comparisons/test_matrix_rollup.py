@@ -1,5 +1,6 @@
 """The matrix rollup: which cells are pairs, what their deltas are, and what is said of cells that have none."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -24,17 +25,25 @@ def named(run: ComparedRun, name: str, **factors: object) -> ComparedRun:
     return replace(changed(run, **factors), name=name)
 
 
+def of_tool(run: ComparedRun, name: str, **factors: object) -> ComparedRun:
+    """Return the run as another tool's file has it, without the digest of its settings."""
+    return named(run, name, answering_digest=None, **factors)
+
+
 def pairs(rollup: MatrixRollup) -> list[tuple[str, str]]:
     return [(delta.control_name, delta.plugin_name) for delta in rollup.deltas]
 
 
-def test_each_plugin_cell_is_paired_with_the_plugin_free_cell_of_its_model() -> None:
+@pytest.mark.parametrize(("make", "of_large"), [(named, {"answering_digest": "sha256:large"}), (of_tool, {})], ids=["ours", "other tool's"])
+def test_each_plugin_cell_is_paired_with_the_plugin_free_cell_of_its_model(
+    make: Callable[..., ComparedRun], of_large: dict[str, object]
+) -> None:
     runs = [
-        named(control_run(), "small"),
-        named(plugin_run(), "small-full"),
-        named(plugin_run(), "large-full", model="large"),
-        named(control_run(), "large", model="large"),
-        named(plugin_run(), "small-ultra", **TERSE),
+        make(control_run(), "small"),
+        make(plugin_run(), "small-full"),
+        make(plugin_run(), "large-full", model="large", **of_large),
+        make(control_run(), "large", model="large", **of_large),
+        make(plugin_run(), "small-ultra", **TERSE),
     ]
     rollup = roll_up(runs)
     assert pairs(rollup) == [("small", "small-full"), ("large", "large-full"), ("small", "small-ultra")]
@@ -43,7 +52,8 @@ def test_each_plugin_cell_is_paired_with_the_plugin_free_cell_of_its_model() -> 
 
 
 def test_a_delta_of_the_matrix_is_the_delta_of_the_two_runs_alone() -> None:
-    rollup = roll_up([named(plugin_run(), "other", model="large"), control_run(), plugin_run()], correction="bh")
+    other = named(plugin_run(), "other", model="large", answering_digest="sha256:large")
+    rollup = roll_up([other, control_run(), plugin_run()], correction="bh")
     assert rollup.deltas == (plugin_delta(control_run(), plugin_run(), correction="bh"),)
 
 
@@ -61,7 +71,7 @@ def test_a_delta_of_the_matrix_is_the_delta_of_the_two_runs_alone() -> None:
     ids=lambda factor: next(iter(factor)),
 )
 def test_a_plugin_cell_without_its_plugin_free_cell_is_an_orphan(factor: dict[str, object]) -> None:
-    rollup = roll_up([named(control_run(), "plain", **factor), plugin_run()])
+    rollup = roll_up([of_tool(control_run(), "plain", **factor), plugin_run()])
     assert rollup.deltas == ()
     assert rollup.warnings == (OrphanPluginCell(cell="caveman", plugin_set="caveman:full"),)
 
@@ -75,10 +85,10 @@ def test_of_two_equal_plugin_free_cells_the_first_is_the_baseline_and_the_second
 def test_cells_that_differ_in_sampling_find_their_own_pair() -> None:
     hot = {"run_config": {"temperature": 1.0}}
     runs = [
-        named(control_run(), "cold"),
-        named(control_run(), "hot", **hot),
-        named(plugin_run(), "hot-full", **hot),
-        named(plugin_run(), "cold-full"),
+        of_tool(control_run(), "cold"),
+        of_tool(control_run(), "hot", **hot),
+        of_tool(plugin_run(), "hot-full", **hot),
+        of_tool(plugin_run(), "cold-full"),
     ]
     rollup = roll_up(runs)
     assert pairs(rollup) == [("hot", "hot-full"), ("cold", "cold-full")]
@@ -86,12 +96,45 @@ def test_cells_that_differ_in_sampling_find_their_own_pair() -> None:
 
 
 def test_the_plugin_free_cell_of_the_same_seed_is_the_better_pair() -> None:
-    runs = [named(control_run(), "other-seed", seed=8), named(control_run(), "same-seed"), plugin_run()]
-    assert pairs(roll_up(runs)) == [("same-seed", "caveman")]
+    for make in (named, of_tool):
+        runs = [make(control_run(), "other-seed", seed=8), make(control_run(), "same-seed"), plugin_run()]
+        assert pairs(roll_up(runs)) == [("same-seed", "caveman")]
+
+
+def test_another_seed_alone_is_a_pair_and_a_warning_of_the_delta() -> None:
+    (delta,) = roll_up([named(control_run(), "other-seed", seed=8), plugin_run()]).deltas
+    assert [warning.warning for warning in delta.warnings] == ["seeds_differ"]
+
+
+def test_a_cell_of_other_settings_is_no_pair_however_much_else_is_equal() -> None:
+    rollup = roll_up([named(control_run(), "plain", answering_digest="sha256:other"), plugin_run()])
+    assert rollup.deltas == ()
+    assert rollup.warnings == (OrphanPluginCell(cell="caveman", plugin_set="caveman:full"),)
+
+
+def test_a_pair_of_equal_settings_that_was_not_asked_alike_is_refused_and_not_left_out() -> None:
+    rollup = roll_up([named(control_run(), "plain", arms=control_run().identity.arms[::-1]), plugin_run()])
+    (warning,) = rollup.warnings
+    assert isinstance(warning, DeltaRefused)
+    assert [refusal.reason for refusal in warning.refused.refusals] == ["arms_differ"]
+
+
+def test_a_cells_intervals_and_its_deltas_are_clustered_as_its_own_report_is() -> None:
+    labels = {question: f"page {place // 4}" for place, question in enumerate(control_run().identity.question_ids)}
+    clustered = [replace(named(run, run.name, cluster_field="page"), clusters=labels) for run in (control_run(), plugin_run())]
+    rollup = roll_up(clustered)
+    cell, (delta,) = rollup.cells[0], rollup.deltas
+    for effect in (cell.summary.deltas["docs"].effect, delta.scores[0].effect):
+        assert effect is not None
+        assert (effect.ci_method, effect.clusters, effect.p_wilcoxon) == ("cluster_t", 6, None)
+    assert (cell.summary.cluster_field, delta.cluster_field) == ("page", "page")
+    independent = roll_up([control_run(), plugin_run()]).deltas[0].scores[0].effect
+    assert independent is not None
+    assert independent.ci_method == "student_t"
 
 
 def test_a_pair_that_differs_in_more_is_refused_and_kept_with_every_reason() -> None:
-    rollup = roll_up([named(control_run(), "hot", run_config={"temperature": 1.0}), unjudged(plugin_run())])
+    rollup = roll_up([of_tool(control_run(), "hot", run_config={"temperature": 1.0}), unjudged(plugin_run())])
     (warning,) = rollup.warnings
     assert isinstance(warning, DeltaRefused)
     assert (warning.control, warning.plugin, rollup.deltas) == ("hot", "caveman", ())

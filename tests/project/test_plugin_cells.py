@@ -71,17 +71,26 @@ PLUGGED = "plugged: {model: extractive, endpoint: here, plugins: [truncate:80], 
         ("endpoint: here, sampling: {max_tokens: 120, seed: 3}", True),
         ("endpoint: near, sampling: {max_tokens: 120, seed: 3}", True),
         ("endpoint: here, sampling: {max_tokens: 120, seed: 3}, plugins: [caveman]", False),
-        ("endpoint: here, sampling: {max_tokens: 120, seed: 4}", False),
-        ("endpoint: here, sampling: {max_tokens: 120}", False),
+        ("endpoint: here, sampling: {max_tokens: 120, seed: 4}", True),
+        ("endpoint: here, sampling: {max_tokens: 120}", True),
+        ("endpoint: here, sampling: {max_tokens: 120, seed: 3, top_p: 0.9}", False),
         ("endpoint: here, sampling: {max_tokens: 121, seed: 3}", False),
         ("endpoint: here, harness: agent, sampling: {max_tokens: 120, seed: 3}", False),
     ],
 )
-def test_the_plugin_free_pair_differs_in_plugins_alone_the_seed_included(tmp_path: Path, other: str, is_pair: bool) -> None:
+def test_the_plugin_free_pair_differs_in_plugins_alone_or_in_the_seed_too(tmp_path: Path, other: str, is_pair: bool) -> None:
     opened = project(tmp_path / "a", PLUGGED, f"other: {{model: extractive, {other}}}")
-    cells = [opened.cell("plugged"), opened.cell("reader"), opened.cell("other")]
+    cells = [opened.cell("plugged"), opened.cell("other")]
     pair = plugin_free_pair(cells[0], cells)
     assert (pair.id if pair else None) == ("other" if is_pair else None)
+
+
+def test_of_several_plugin_free_cells_the_one_with_an_equal_seed_is_the_pair(tmp_path: Path) -> None:
+    others = [f"s{seed}: {{model: extractive, endpoint: here, sampling: {{max_tokens: 120, seed: {seed}}}}}" for seed in (1, 3)]
+    opened = project(tmp_path / "a", PLUGGED, *others)
+    cells = [opened.cell(name) for name in ("plugged", "s1", "s3")]
+    assert plugin_free_pair(cells[0], cells) == cells[2]
+    assert plugin_free_pair(cells[0], cells[:2]) == cells[1]
 
 
 def test_a_cell_without_plugins_is_nobodys_plugin_cell_and_the_first_of_two_pairs_is_taken(tmp_path: Path) -> None:
