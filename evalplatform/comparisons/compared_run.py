@@ -134,6 +134,7 @@ class ComparedRun:
     Attributes:
         name: what a report calls it.
         source: where it was read.
+        generated_at: when its file says that it was made.
         difficulty: of the questions that state one.
         question_texts: the text of each question, by id.
         references: what a judge grades against, of the questions that have it.
@@ -148,6 +149,7 @@ class ComparedRun:
     question_texts: Mapping[str, str] = field(default_factory=dict)
     references: Mapping[str, str] = field(default_factory=dict)
     clusters: Mapping[str, str] | None = None
+    generated_at: str | None = None
     has_judge_metrics: bool = False
     truncated_reason: str | None = None
 

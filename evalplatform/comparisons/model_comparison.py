@@ -8,13 +8,22 @@ from evalplatform.comparisons.arm_differences import family_of_differences
 from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun
 from evalplatform.comparisons.difficulty_rows import difficulty_rows
 from evalplatform.comparisons.head_to_head import Column, Contender, differences_of, head_to_head, known, run_pairs
-from evalplatform.comparisons.model_comparison_records import ArmDifference, ModelComparison, PooledReplicates, RankedRun, RunRow, Uncovered
+from evalplatform.comparisons.model_comparison_records import (
+    ArmDifference,
+    MeanInterval,
+    ModelComparison,
+    PooledReplicates,
+    RankedRun,
+    RunOrigin,
+    RunRow,
+    Uncovered,
+)
 from evalplatform.comparisons.refusals import NoCommonQuestion, Refused
 from evalplatform.comparisons.replicates import pooled_runs
 from evalplatform.comparisons.rivals import other_texts, rival_refusals, rival_warnings, scored_arm
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.project.policy import LEAST_COVERAGE_RATE
-from evalplatform.stats.mean import plain_mean
+from evalplatform.stats.mean import estimate_mean, plain_mean
 from evalplatform.stats.multiplicity import Correction
 
 COMPARISON = "model comparison"
@@ -56,7 +65,7 @@ def compare_models(
     asked = set(runs[0].identity.question_ids).intersection(*(run.identity.question_ids for run in runs[1:]))
     uncovered = [few for run in rows if (few := _uncovered(run, arm, asked)) is not None]
     return _compared(sides, common, treatment_arm=arm, correction=correction, pooled=pooled, uncovered=uncovered).model_copy(
-        update={"warnings": tuple(rival_warnings(runs, treatment_arm=arm))}
+        update={"warnings": tuple(rival_warnings(runs, treatment_arm=arm)), "origins": tuple(map(_origin, runs))}
     )
 
 
@@ -158,12 +167,24 @@ def _row(side: _Side, delta: ArmDifference, arm: str | None, common: Sequence[st
         unscored=len(common) - len(differences),
         baseline_mean_points=plain_mean(baseline) if baseline else None,
         treatment_mean_points=plain_mean(points) if points else None,
+        baseline_interval=_mean_interval(baseline),
+        treatment_interval=_mean_interval(points),
         delta=delta,
         improved=sum(difference > 0 for difference in differences),
         degraded=sum(difference < 0 for difference in differences),
         baseline_cost=side.run.arms[identity.baseline_arm].cost,
         treatment_cost=_arm(side.run, arm).cost,
     )
+
+
+def _mean_interval(points: Sequence[float]) -> MeanInterval | None:
+    estimate = estimate_mean(points)
+    return None if estimate is None else MeanInterval(lo_points=estimate.ci_lo, hi_points=estimate.ci_hi)
+
+
+def _origin(run: ComparedRun) -> RunOrigin:
+    bare = run.identity.model_copy(update={"question_ids": (), "evaluation_ids": () if run.identity.is_judged else None})
+    return RunOrigin(run=run.name, source=run.source, generated_at=run.generated_at, identity=bare)
 
 
 def _arm(run: ComparedRun, arm: str | None) -> ComparedArm:

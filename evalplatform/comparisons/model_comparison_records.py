@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from evalplatform.comparisons.compared_run import CostFigures
+from evalplatform.comparisons.compared_run import CostFigures, RunIdentity
 from evalplatform.comparisons.refusals import FactorDiffers, RunSays
 from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.comparisons.significance import Verdict
@@ -64,6 +64,22 @@ class PooledReplicates(Value):
     dropped_questions: int
 
 
+class RunOrigin(Value):
+    """Where a run was read, and all that it says of itself as a whole. The ids of its questions are left out."""
+
+    run: str
+    source: str
+    generated_at: str | None = None
+    identity: RunIdentity
+
+
+class MeanInterval(Value):
+    """The 95% interval of a mean of points (Student's t)."""
+
+    lo_points: float
+    hi_points: float
+
+
 class ArmDifference(Value):
     """A mean of paired differences with its uncertainty.
 
@@ -91,6 +107,7 @@ class RunRow(Value):
         unscored: common questions without points in one of the two arms.
         baseline_mean_points: over the questions that the baseline arm scored; `treatment_mean_points` over those of the scored arm. The
             delta is not their difference where some are unscored.
+        baseline_interval: of the mean, on its own; None below two questions. `treatment_interval` likewise.
         delta: scored arm minus baseline arm.
         improved: questions whose delta is above 0; `degraded` those below.
         baseline_cost: over all of the run's questions, as the run states it.
@@ -109,6 +126,8 @@ class RunRow(Value):
     unscored: int
     baseline_mean_points: float | None
     treatment_mean_points: float | None
+    baseline_interval: MeanInterval | None = None
+    treatment_interval: MeanInterval | None = None
     delta: ArmDifference
     improved: int
     degraded: int
@@ -185,6 +204,7 @@ class ModelComparison(Value):
         uncovered: the runs with points for under 95% of the questions that all were asked. They are in no ranking, and while there is one
             the comparison is not an answer.
         runs: a row each, in the order given.
+        origins: every run that was given, those that are pooled too.
         correction: of the p-values in a family: all deltas, all pairs' quality, all pairs' benefit.
         quality_ranking: by mean points of the scored arm, of the baseline arm where there is no other.
         delta_ranking: by delta.
@@ -198,6 +218,7 @@ class ModelComparison(Value):
     uncovered: tuple[Uncovered, ...] = ()
     correction: Correction
     runs: tuple[RunRow, ...]
+    origins: tuple[RunOrigin, ...] = ()
     pooled: tuple[PooledReplicates, ...] = ()
     warnings: tuple[ComparisonWarning, ...] = ()
     difficulty: tuple[DifficultyRow, ...] = ()

@@ -1,6 +1,7 @@
 """Replicates: runs of one configuration are samples of one thing, so they are averaged or refused, never ranked against each other."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os.path import commonprefix
@@ -55,15 +56,12 @@ def pooled_runs(runs: Sequence[ComparedRun], *, treatment_arm: str | None) -> tu
     """
     rows: list[ComparedRun] = []
     pooled: list[PooledReplicates] = []
-    taken = {run.name for run in runs}
-    for group in replicate_groups(runs):
+    groups = replicate_groups(runs)
+    labels = _group_labels([[run.name for run in group] for group in groups])
+    for group, label in zip(groups, labels, strict=True):
         if len(group) == 1:
             rows.append(group[0])
             continue
-        label = replicate_label([run.name for run in group])
-        while label in taken:
-            label += "'"
-        taken.add(label)
         row = _pooled(group, label, treatment_arm)
         rows.append(row)
         asked = {question for run in group for question in run.compared_questions}
@@ -80,6 +78,23 @@ def replicate_label(names: Sequence[str]) -> str:
     Without a common beginning it is the first name.
     """
     return f"{_REPLICATE_TAIL.sub('', commonprefix(list(names))) or names[0]}[n={len(names)}]"
+
+
+def _group_labels(groups: Sequence[Sequence[str]]) -> list[str]:
+    """Return a label for each group of names, no two equal: where a short one stands for two, both name their first and last run."""
+    short = [names[0] if len(names) == 1 else replicate_label(names) for names in groups]
+    times = Counter(short)
+    labels = [
+        label if times[label] == 1 or len(names) == 1 else f"{names[0]}..{names[-1]}[n={len(names)}]"
+        for label, names in zip(short, groups, strict=True)
+    ]
+    taken = {names[0] for names in groups if len(names) == 1}
+    for place, names in enumerate(groups):
+        if len(names) > 1:
+            while labels[place] in taken:
+                labels[place] += "'"
+            taken.add(labels[place])
+    return labels
 
 
 def _pooled(group: Sequence[ComparedRun], label: str, treatment_arm: str | None) -> ComparedRun:

@@ -19,6 +19,7 @@ HEIGHT_PX, LEFT_PX, TOP_PX, RIGHT_PX, AXIS_PX, KEY_LINE_PX = 300, 38, 26, 14, 40
 LABEL_HEIGHT_PX, LABEL_GAP_PX = 12, 6
 LOG_RATIO = 20.0  # above, the cheap ones would all lie at the left edge
 USD_PER_SHOWN = 1_000
+MOST_NAMED = 6
 
 
 class CostDot(Value):
@@ -64,6 +65,15 @@ def cost_plot(dots: Sequence[CostDot]) -> Plot | None:
     wide, narrow = (_svg(dots, width) for width in (WIDE_PX, NARROW_PX))
     told = "; ".join(f"{one_line(dot.cell)}, {one_line(dot.arm)}: ${words.usd(dot.cost_usd)}, {words.points(dot.points)}" for dot in dots)
     return Plot(wide_svg=wide, narrow_svg=narrow, alt=f"Cost of an answer in US dollars and mean points. {told}.")
+
+
+def left_out_sentence(wanted: Sequence[tuple[str, str]], dots: Sequence[CostDot]) -> str:
+    """Return, with a space before it, which arms of which cells have no dot; empty where all have one."""
+    drawn = {(dot.cell, dot.arm) for dot in dots}
+    missing = [f"{cell}, {arm}" for cell, arm in wanted if (cell, arm) not in drawn]
+    more = len(missing) - MOST_NAMED
+    named = [*missing[:MOST_NAMED], f"{more:,} more"] if more > 0 else missing
+    return f" Without points or a known price, and so not drawn: {'; '.join(named)}." if named else ""
 
 
 def _svg(dots: Sequence[CostDot], width_px: int) -> str:

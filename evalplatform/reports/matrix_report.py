@@ -10,7 +10,7 @@ from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.arms_sections import INTERVAL, result_rows, tone_of
 from evalplatform.reports.arms_view import ResultRow
-from evalplatform.reports.cost_plot import CostDot, cost_plot
+from evalplatform.reports.cost_plot import CostDot, cost_plot, left_out_sentence
 from evalplatform.reports.forest_plot import ForestRow, forest_plot
 from evalplatform.reports.heat_map import HeatRow, HeatTile, heat_map
 from evalplatform.reports.matrix_words import matrix_warning
@@ -81,18 +81,33 @@ def _level(warning: MatrixWarning) -> NoticeLevel:
 def _figures(rollup: MatrixRollup) -> Iterator[Figure]:
     scores = heat_map(rollup.arms, [_heat_row(cell, rollup.arms) for cell in rollup.cells] + _missing_rows(rollup))
     if scores is not None:
-        caption = "Each arm's mean points in each cell; the deeper, the more. Cells are not compared here: intervals are in the table."
+        caption = _heat_caption(rollup)
         yield Figure(title="Points by cell and arm", caption=caption, plot=scores)
     forest = forest_plot([_forest_row(delta, score) for delta in rollup.deltas if delta.is_judged for score in delta.scores])
     if forest is not None:
-        caption = "Points with the plugin set minus points without, over paired questions; 95% intervals. Colour is for verdicts."
+        caption = (
+            "Points with the plugin set minus points without, over paired questions; each interval is 95% on its own. "
+            "Colour is for verdicts, which are corrected over the arms of one delta."
+        )
         yield Figure(title="What plugins do to each arm", caption=caption, plot=forest)
-    cost = cost_plot([dot for cell in rollup.cells for dot in _dots(cell)])
+    dots = [dot for cell in rollup.cells for dot in _dots(cell)]
+    cost = cost_plot(dots)
     if cost is not None:
         caption = (
-            "Each arm of each cell: what its answers cost, and what they scored. Answers of unknown price, and the judge, are left out."
+            "Each arm of each cell: what its answers cost, without the judge, and what they scored. "
+            "The intervals of the means are not drawn; they are under Cells."
+            f"{left_out_sentence([(cell.name, arm) for cell in rollup.cells for arm in cell.summary.scores], dots)}"
         )
         yield Figure(title="Cost against score", caption=caption, plot=cost)
+
+
+def _heat_caption(rollup: MatrixRollup) -> str:
+    known = [score.mean_points for cell in rollup.cells for score in cell.summary.scores.values() if score.mean_points is not None]
+    return (
+        f"Each arm's mean points in each cell, from {words.points(min(known))} (palest) to {words.points(max(known))} (deepest), whatever "
+        "that difference is worth: intervals are under Cells, and cells are not compared here. Where names do not fit over their columns, "
+        "these are numbered and named below."
+    )
 
 
 def _heat_row(cell: RolledCell, arms: tuple[str, ...]) -> HeatRow:
@@ -157,7 +172,10 @@ def _cells_section(rollup: MatrixRollup) -> Section:
 
 def _cells_intro(rollup: MatrixRollup) -> str:
     baselines = sorted({cell.run.identity.baseline_arm for cell in rollup.cells})
-    return f"Deltas here are within a cell, against its baseline arm ({words.listed(baselines)}); each cell is a family of its own."
+    return (
+        f"Deltas here are within a cell, against its baseline arm ({words.listed(baselines)}); each cell is a family of its own. "
+        "Each interval is 95% on its own; verdicts and adjusted p are corrected over the cell's arms, so the two can disagree."
+    )
 
 
 def _cell_rows(cell: RolledCell) -> Iterator[tuple[Cell, ...]]:
@@ -218,6 +236,8 @@ def _deltas_section(rollup: MatrixRollup) -> Section | None:
         table=Table(columns=columns, rows=tuple(row for delta in rollup.deltas for row in _delta_rows(delta))),
         notes=(
             f"Verdicts are at 5% after {correction} correction over the arms of one delta; nothing is corrected over the whole matrix.",
+            "Each interval is 95% on its own, not corrected, so it can leave 0 out where no difference is shown.",
+            "Deltas of cost and tokens are of sums that the runs state, and have no interval.",
         ),
     )
 

@@ -1,6 +1,6 @@
 """The report of runs beside each other: regular and golden questions in one page, under the scored arm's own name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
@@ -20,15 +20,18 @@ from evalplatform.comparisons.section_names import names_of_others
 from evalplatform.kernel.text import plural
 from evalplatform.project.policy import LEAST_COVERAGE_RATE
 from evalplatform.reports import words
-from evalplatform.reports.cost_plot import CostDot, cost_plot
+from evalplatform.reports.cost_plot import CostDot, cost_plot, left_out_sentence
 from evalplatform.reports.forest_plot import ForestRow, forest_plot
+from evalplatform.reports.model_comparison_facts import common_facts, run_facts
 from evalplatform.reports.model_comparison_tables import comparison_sections, delta_tone, difference_interval, scored_arm_name
 from evalplatform.reports.page import Page
 from evalplatform.reports.refusal_words import refusal_sentence
 from evalplatform.reports.run_warning_words import truncated_sentence
-from evalplatform.reports.view import Fact, Figure, Finding, Notice
+from evalplatform.reports.view import Figure, Finding, Notice
 
 KIND = "Model comparison"
+SECTION_TITLES = {"regular": "Regular", "golden": "Golden"}
+"""What sections of questions are called; a section of an arm has the arm's own name."""
 CONSEQUENCES = {
     "question_set": "Only the questions that all runs have are compared, and they may still be other questions under one id.",
     "question_texts": "These runs are shown beside each other, but not paired question by question.",
@@ -46,24 +49,33 @@ def model_comparison_page(sections: Compared) -> Page:
         sections: at least one. Where there are several, each heading and notice names its own.
     """
     made = {name: found for name, found in sections.items() if isinstance(found, ModelComparison)}
-    prefixes = {name: f"{name.capitalize()}: " if len(sections) > 1 else "" for name in sections}
+    titles = {name: SECTION_TITLES.get(name, name) for name in sections}
+    prefixes = {name: f"{title}: " if len(sections) > 1 else "" for name, title in titles.items()}
     arms = list(dict.fromkeys(scored_arm_name(found) for found in made.values()))
     return Page(
         kind=KIND,
         title=f"Model comparison of {words.listed(arms)}" if arms else "Models that were not compared",
         subtitle=_subtitle(sections),
-        headline_facts=tuple(fact for name, found in made.items() for fact in _facts(found, prefixes[name])),
+        headline_facts=tuple(common_facts(made, titles=titles)),
         notices=(
             *(Notice(level="caution", text=sentence) for sentence in section_warning_sentences(sections)),
             *(notice for name, found in sections.items() for notice in _notices(found, prefixes[name])),
+            *((Notice(level="note", text=families_sentence([titles[name] for name in made])),) if len(made) > 1 else ()),
         ),
         findings=tuple(finding for name, found in made.items() for finding in _findings(found, prefixes[name])),
         figures=tuple(figure for name, found in made.items() for figure in _figures(found, prefixes[name])),
         sections=tuple(
-            section.model_copy(update={"key": f"{name}-{section.key}", "title": f"{prefixes[name]}{section.title}"})
+            section.model_copy(
+                update={
+                    "key": f"{name}-{section.key}",
+                    "title": f"{prefixes[name]}{section.title}",
+                    "nav_group": titles[name] if len(sections) > 1 else None,
+                }
+            )
             for name, found in made.items()
             for section in comparison_sections(found)
         ),
+        facts=tuple(run_facts(made, titles=titles)),
     )
 
 
@@ -102,6 +114,14 @@ def section_warning_sentences(sections: Compared) -> Iterator[str]:
     yield from map(_one_name_sentence, names_of_others(sections))
 
 
+def families_sentence(titles: Sequence[str]) -> str:
+    """Return that nothing is corrected over the parts of a report."""
+    return (
+        f"{words.listed(list(titles))} are families of their own: p-values and verdicts are corrected inside each, not over all "
+        f"{len(titles)} of them. Of many verdicts some are wrong by chance."
+    )
+
+
 def _uncovered_sentence(few: Uncovered) -> str:
     return (
         f"{few.run} has points in {words.listed(list(few.arms))} for {few.pairs:,} of {plural(few.questions, 'question')} "
@@ -120,18 +140,6 @@ def _subtitle(sections: Compared) -> str:
     names += [name for found in sections.values() if isinstance(found, Refused) for name in found.runs]
     libraries = {found.library_name for found in sections.values() if isinstance(found, ModelComparison) and found.library_name}
     return f"{', '.join(sorted(libraries)) or 'Runs'}: {words.listed(list(dict.fromkeys(names)))}"
-
-
-def _facts(compared: ModelComparison, prefix: str) -> tuple[Fact, ...]:
-    judges = {(row.judge_model, row.judge_provider) for row in compared.runs if row.judge_model is not None}
-    facts = {
-        "Scored arm": scored_arm_name(compared),
-        "Baseline arm": compared.baseline_arm,
-        "Runs": words.count(len(compared.runs)),
-        "Common questions": words.count(compared.common_questions),
-        "Judge": ", ".join(f"{model} ({provider})" for model, provider in sorted(judges, key=str)) or "nobody judged",
-    }
-    return tuple(Fact(label=f"{prefix}{label}", value=value) for label, value in facts.items())
 
 
 def _notices(found: ModelComparison | Refused, prefix: str) -> Iterator[Notice]:
@@ -171,13 +179,19 @@ def _figures(compared: ModelComparison, prefix: str) -> Iterator[Figure]:
     if forest is not None:
         yield Figure(
             title=f"{prefix}What {compared.treatment_arm} adds, by run",
-            caption=f"Mean paired difference from {compared.baseline_arm} in points with its 95% interval. "
-            "In colour: significant after correction.",
+            caption=f"Mean paired difference from {compared.baseline_arm} in points; each interval is 95% on its own. "
+            "In colour: significant after correction over the runs.",
             plot=forest,
         )
-    cost = cost_plot([dot for row in compared.runs for dot in _dots(row, compared)])
+    dots = [dot for row in compared.runs for dot in _dots(row, compared)]
+    cost = cost_plot(dots)
     if cost is not None:
-        caption = "Each arm of each run: what its answers cost, and its mean points over the common questions. Unknown prices are left out."
+        arms = [compared.baseline_arm, *([] if compared.treatment_arm is None else [compared.treatment_arm])]
+        caption = (
+            "Each arm of each run: what its answers cost, and its mean points over the common questions. "
+            "The intervals of the means are not drawn; they are under Overall Summary."
+            f"{left_out_sentence([(row.run, arm) for row in compared.runs for arm in arms], dots)}"
+        )
         yield Figure(title=f"{prefix}Cost against score", caption=caption, plot=cost)
 
 

@@ -1,26 +1,30 @@
 """The tables of a model comparison, in the order of the report (treatment-arms spec, 16). Headings name the scored arm."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from evalplatform.comparisons.compared_run import CostFigures
 from evalplatform.comparisons.model_comparison_records import (
     ArmDifference,
     DifficultySide,
+    MeanInterval,
     ModelComparison,
     RankedRun,
     RunPair,
     RunRow,
     Uncovered,
 )
+from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.refusal_words import refusal_sentence
 from evalplatform.reports.view import Cell, Column, Section, Table, Tone
 from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST
 
 RUN = Column(label="Run", numeric=False)
-INTERVAL = Column(label="95% interval", meaning="Student's t over paired differences, in points.")
+INTERVAL = Column(label="95% interval", meaning="Student's t over paired differences, in points; on its own, not corrected.")
+CORRECTIONS = {"holm": "Holm", "bh": "Benjamini-Hochberg"}
 P_ADJUSTED = Column(label="p adjusted", meaning="Student's test, corrected over all tests of this table.")
 NO_ARM = "no scored arm"
+MEAN_MEANING = "Mean points over the questions that this arm scored, with its own 95% interval (Student's t)."
 POOLED_NOTE = "A pooled row shows the sum of its runs' costs and tokens, and the mean of their times."
 POOLED_INTRO = (
     "Runs of one configuration are averaged question by question, over the questions that every one of them scored in both arms. A mean of "
@@ -33,7 +37,9 @@ def comparison_sections(compared: ModelComparison) -> Iterator[Section]:
     if compared.pooled:
         yield _pooling(compared)
     yield _models(compared)
-    yield _resources(compared)
+    yield _resources(compared, compared.baseline_arm, "resource-usage", lambda row: row.baseline_cost)
+    if compared.treatment_arm is not None:
+        yield _resources(compared, compared.treatment_arm, "resource-usage-scored", lambda row: row.treatment_cost)
     yield _summary(compared)
     if compared.treatment_arm is not None:
         yield _significance(compared)
@@ -43,10 +49,9 @@ def comparison_sections(compared: ModelComparison) -> Iterator[Section]:
         if compared.pairs:
             yield _pairs(compared)
         yield _benefit(compared)
-    yield _ranking("ranking-quality", f"Ranking by points of {compared.ranked_arm}", compared.quality_ranking, compared.uncovered)
+    yield _quality_ranking(compared)
     if compared.treatment_arm is not None:
-        title = f"Ranking by what {compared.treatment_arm} adds"
-        yield _ranking("ranking-delta", title, compared.delta_ranking, compared.uncovered, signed=True)
+        yield _delta_ranking(compared)
 
 
 def scored_arm_name(compared: ModelComparison) -> str:
@@ -101,7 +106,20 @@ def _model_row(row: RunRow) -> tuple[str, ...]:
     return (row.run, *(text or words.MISSING for text in known), judge, arm, *map(words.count, counts))
 
 
-def _resources(compared: ModelComparison) -> Section:
+def correction_note(compared: ModelComparison) -> str:
+    """Return why an interval and the colour beside it may disagree: intervals stand alone, verdicts are corrected over the runs."""
+    return (
+        "Each interval is 95% on its own, not corrected. Colours, verdicts and adjusted p are corrected "
+        f"({CORRECTIONS[compared.correction]}) over {_family_words(compared)}, so an interval can leave 0 out where nothing is significant."
+    )
+
+
+def _family_words(compared: ModelComparison) -> str:
+    tested = sum(row.delta.effect is not None and row.delta.effect.p_t is not None for row in compared.runs)
+    return f"the deltas of {plural(tested, 'tested run')}"
+
+
+def _resources(compared: ModelComparison, arm: str, key: str, cost_of: Callable[[RunRow], CostFigures]) -> Section:
     columns = (
         RUN,
         Column(label="Total cost, USD", meaning="In brackets: answers with a known price, of all answers, where some have none."),
@@ -111,11 +129,11 @@ def _resources(compared: ModelComparison) -> Section:
         Column(label="Mean latency"),
         Column(label="Mean time to first token"),
     )
-    rows = [(row.run, *_cost_cells(row.baseline_cost)) for row in compared.runs]
+    rows = [(row.run, *_cost_cells(cost_of(row))) for row in compared.runs]
     return Section(
-        key="resource-usage",
-        title=f"Resource Usage ({compared.baseline_arm} arm)",
-        intro="Over all questions of each run, as the run states it.",
+        key=key,
+        title=f"Resource Usage ({arm} arm)",
+        intro="Over all questions of each run, as the run states it; the judge is not in it. Sums and means, so there is no interval.",
         table=_table(columns, rows),
         notes=(POOLED_NOTE,) if compared.pooled else (),
     )
@@ -132,8 +150,8 @@ def _summary(compared: ModelComparison) -> Section:
     columns = (
         RUN,
         Column(label="Pairs", meaning="Questions with points in both arms; delta, improved and degraded are of these."),
-        Column(label=scored_arm_name(compared), meaning="Mean points over the questions that this arm scored."),
-        Column(label=compared.baseline_arm, meaning="Mean points over the questions that this arm scored."),
+        Column(label=scored_arm_name(compared), meaning=MEAN_MEANING),
+        Column(label=compared.baseline_arm, meaning=MEAN_MEANING),
         Column(label="Delta", meaning="Mean of the paired differences, in points."),
         INTERVAL,
         Column(label="Improved"),
@@ -144,15 +162,28 @@ def _summary(compared: ModelComparison) -> Section:
         title="Overall Summary",
         intro="The delta is the mean of paired differences; where questions are unscored, it is not the difference of the two means.",
         table=Table(columns=columns, rows=tuple(_summary_row(row) for row in compared.runs)),
+        notes=() if compared.treatment_arm is None else (correction_note(compared),),
     )
 
 
 def _summary_row(row: RunRow) -> tuple[Cell, ...]:
     pairs = f"{words.count(row.delta.pairs)} ({words.count(row.unscored)} unscored)" if row.unscored else words.count(row.delta.pairs)
-    means = (words.points(row.treatment_mean_points), words.points(row.baseline_mean_points))
+    means = (
+        _mean_words(row.treatment_mean_points, row.treatment_interval),
+        _mean_words(row.baseline_mean_points, row.baseline_interval),
+    )
     moved = (words.count(row.improved), words.count(row.degraded)) if row.delta.pairs else (words.MISSING, words.MISSING)
     delta = Cell(text=words.points(row.delta.delta_points, signed=True), tone=delta_tone(row.delta))
     return (*_cells(row.run, pairs, *means), delta, *_cells(difference_interval(row.delta), *moved))
+
+
+def _mean_words(mean_points: float | None, interval: MeanInterval | None) -> str:
+    mean = words.points(mean_points)
+    return mean if interval is None else f"{mean} {_mean_interval_words(interval)}"
+
+
+def _mean_interval_words(interval: MeanInterval | None) -> str:
+    return words.MISSING if interval is None else words.interval(interval.lo_points, interval.hi_points)
 
 
 def _significance(compared: ModelComparison) -> Section:
@@ -166,12 +197,11 @@ def _significance(compared: ModelComparison) -> Section:
         Column(label="Effect", numeric=False),
         Column(label="Significant", numeric=False, meaning="Adjusted p below 0.05, and Wilcoxon's p where there is one."),
     )
-    tested = sum(row.delta.effect is not None and row.delta.effect.p_t is not None for row in compared.runs)
-    name = {"holm": "Holm", "bh": "Benjamini-Hochberg"}[compared.correction]
     return Section(
         key="significance",
         title=f"Significance of the delta of {compared.treatment_arm}",
-        intro=f"{name}'s correction over the runs with a test ({tested:,}), on unrounded p-values. "
+        nav_label="Significance",
+        intro=f"{CORRECTIONS[compared.correction]}'s correction over {_family_words(compared)}, on unrounded p-values. "
         f"There is no test below {MIN_PAIRS_FOR_TEST} pairs, or where all differences are equal.",
         table=_table(columns, [_significance_row(row) for row in compared.runs]),
     )
@@ -195,7 +225,10 @@ def _difficulty(compared: ModelComparison) -> Section:
         (row.difficulty, words.count(row.questions), *(text for side in row.sides for text in _difficulty_cells(side)))
         for row in compared.difficulty
     ]
-    intro = "The common questions that state a difficulty. Each delta is of the questions that the run scored in both arms."
+    intro = (
+        "The common questions that state a difficulty. Each delta is of the questions that the run scored in both arms, with its own 95% "
+        "interval. Nothing here is tested or corrected: of many such intervals some leave 0 out by chance."
+    )
     return Section(key="by-difficulty", title="By Difficulty", intro=intro, table=_table(tuple(columns), rows))
 
 
@@ -219,6 +252,7 @@ def _head_to_head(compared: ModelComparison) -> Section:
     return Section(
         key="head-to-head",
         title=f"Head-to-Head ({compared.treatment_arm})",
+        nav_label="Head-to-Head",
         intro=f"Which run alone has the most points with {compared.treatment_arm}: who answers best, not who gains most.",
         table=_table(columns, rows),
     )
@@ -238,7 +272,10 @@ def _pairs(compared: ModelComparison) -> Section:
     return Section(
         key="head-to-head-differences",
         title=f"Head-to-Head differences ({compared.treatment_arm})",
-        intro="Paired question by question. Each of the two families is corrected over all pairs of runs.",
+        nav_label="Head-to-Head differences",
+        intro="Paired question by question. Each interval is 95% on its own; colours and adjusted p are corrected "
+        f"({CORRECTIONS[compared.correction]}) over {_tested_pairs([pair.quality for pair in compared.pairs])} for the points and over "
+        f"{_tested_pairs([pair.benefit for pair in compared.pairs])} for the deltas.",
         table=Table(columns=columns, rows=tuple(_pair_row(pair) for pair in compared.pairs)),
         notes=tuple(
             f"{pair.first} and {pair.second} are not paired. {refusal_sentence(pair.refusal)}"
@@ -246,6 +283,10 @@ def _pairs(compared: ModelComparison) -> Section:
             if pair.refusal is not None
         ),
     )
+
+
+def _tested_pairs(differences: Sequence[ArmDifference | None]) -> str:
+    return plural(sum(one is not None and one.verdict.p_adjusted is not None for one in differences), "tested pair")
 
 
 def _pair_row(pair: RunPair) -> tuple[Cell, ...]:
@@ -265,6 +306,7 @@ def _benefit(compared: ModelComparison) -> Section:
     return Section(
         key="benefit",
         title=f"Benefit of {compared.treatment_arm}",
+        nav_label="Benefit",
         intro=f"On how many questions {compared.treatment_arm} raised or lowered the points, of those with points in both arms.",
         table=_table(columns, [_benefit_row(row) for row in compared.runs]),
     )
@@ -277,12 +319,39 @@ def _benefit_row(row: RunRow) -> tuple[str, ...]:
     return (row.run, words.points(row.delta.delta_points, signed=True), difference_interval(row.delta), *shares)
 
 
-def _ranking(key: str, title: str, ranked: Sequence[RankedRun], uncovered: Sequence[Uncovered], *, signed: bool = False) -> Section:
-    columns = (Column(label="Rank"), RUN, Column(label="Points"))
-    rows = [(words.count(place.rank), place.run, words.points(place.points, signed=signed)) for place in ranked if place.rank is not None]
+def _quality_ranking(compared: ModelComparison) -> Section:
+    arm, of_run = compared.ranked_arm, {row.run: row for row in compared.runs}
+    intervals = {
+        run: _mean_interval_words(row.baseline_interval if compared.treatment_arm is None else row.treatment_interval)
+        for run, row in of_run.items()
+    }
+    table, notes = _ranking(compared.quality_ranking, intervals, compared.uncovered)
+    see = "whether two runs differ is under Head-to-Head differences" if compared.pairs else "no two runs were tested"
+    intro = f"By the mean alone: {see}. Each interval is that of the run's own mean (95%)."
+    title = f"Ranking by points of {arm}"
+    return Section(key="ranking-quality", title=title, nav_label="Ranking by points", intro=intro, table=table, notes=notes)
+
+
+def _delta_ranking(compared: ModelComparison) -> Section:
+    intervals = {row.run: difference_interval(row.delta) for row in compared.runs}
+    table, notes = _ranking(compared.delta_ranking, intervals, compared.uncovered, signed=True)
+    intro = "By the delta alone; each interval is 95% on its own. Two runs whose intervals overlap widely may stand in either order."
+    title = f"Ranking by what {compared.treatment_arm} adds"
+    return Section(key="ranking-delta", title=title, nav_label="Ranking by delta", intro=intro, table=table, notes=notes)
+
+
+def _ranking(
+    ranked: Sequence[RankedRun], intervals: Mapping[str, str], uncovered: Sequence[Uncovered], *, signed: bool = False
+) -> tuple[Table, tuple[str, ...]]:
+    """Return the table of places, and which runs have none."""
+    columns = (Column(label="Rank", numeric=False), RUN, Column(label="Points"), Column(label="95% interval"))
+    rows = [
+        (words.count(place.rank), place.run, words.points(place.points, signed=signed), intervals[place.run])
+        for place in ranked
+        if place.rank is not None
+    ]
     left_out = [f"{place.run} ({_why_unranked(place, uncovered)})" for place in ranked if place.rank is None]
-    notes = (f"Not ranked: {words.listed(left_out)}.",) if left_out else ()
-    return Section(key=key, title=title, table=_table(columns, rows), notes=notes)
+    return _table(columns, rows), (f"Not ranked: {words.listed(left_out)}.",) if left_out else ()
 
 
 def _why_unranked(place: RankedRun, uncovered: Sequence[Uncovered]) -> str:

@@ -38,8 +38,8 @@ def all_facts(delta: PluginDelta) -> tuple[Fact, ...]:
         ("Arms", ", ".join(control.arms)),
         ("Baseline arm", control.baseline_arm),
         ("Questions", f"{plural(control.total_questions, 'question')}, {plural(control.draws, 'draw')} each"),
-        ("Sampling (run_config)", _settings(control.run_config)),
-        ("Retrieval", _settings(control.retrieval)),
+        ("Sampling (run_config)", settings_words(control.run_config)),
+        ("Retrieval", settings_words(control.retrieval)),
         ("Answer prompt digest", control.answer_prompt_digest),
         *(_judge_rows(delta) if delta.is_judged else [("Judge", _judge(delta))]),
         ("Could not be compared", not_compared_words(delta.not_compared)),
@@ -79,7 +79,8 @@ def _with_id(label: str, plugin_set_id: str | None) -> str:
     return label if plugin_set_id is None else f"{label} ({plugin_set_id})"
 
 
-def _settings(settings: Mapping[str, object] | None) -> str | None:
+def settings_words(settings: Mapping[str, object] | None) -> str | None:
+    """Return settings as words, such as `temperature 0, max_tokens 800`; `provider defaults` where none is set; None where not stated."""
     if settings is None:
         return None
     return ", ".join(f"{name} {_setting(value)}" for name, value in settings.items() if value is not None) or "provider defaults"

@@ -241,7 +241,23 @@ def test_pooled_runs_are_called_what_their_names_share(names: tuple[str, ...], l
 
 def test_two_pools_that_would_have_one_label_are_told_apart() -> None:
     runs = [model_run(f"m{place}", model=model) for place, model in enumerate(("x", "x", "y", "y"))]
-    assert [row.run for row in compared(*runs, pool_replicates=True).runs] == ["m[n=2]", "m[n=2]'"]
+    assert [row.run for row in compared(*runs, pool_replicates=True).runs] == ["m0..m1[n=2]", "m2..m3[n=2]"]
+
+
+def test_a_pool_is_never_called_like_a_run() -> None:
+    runs = [model_run(f"m{place}", model="x") for place in range(2)]
+    others = [model_run("m[n=2]"), model_run("m0..m1[n=2]")]
+    assert [row.run for row in compared(*runs, others[0], pool_replicates=True).runs] == ["m0..m1[n=2]", "m[n=2]"]
+    assert compared(*runs, *others, pool_replicates=True).runs[0].run == "m0..m1[n=2]'"
+
+
+def test_means_have_their_own_intervals_where_two_questions_have_points() -> None:
+    row = compared(model_run("a")).runs[0]
+    assert row.baseline_interval is not None
+    assert row.baseline_mean_points is not None
+    assert row.baseline_interval.lo_points + row.baseline_interval.hi_points == pytest.approx(2 * row.baseline_mean_points)
+    alone = compared(model_run("a", {"baseline": [50.0], "docs": [60.0]})).runs[0]
+    assert (alone.baseline_interval, alone.treatment_interval) == (None, None)
 
 
 UNJUDGED: dict[str, Any] = {"evaluations": None, "judge_model": None, "judge_provider": None, "judge_context": None}

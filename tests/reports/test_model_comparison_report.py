@@ -12,7 +12,7 @@ from evalplatform.comparisons.model_comparison import compare_models
 from evalplatform.comparisons.model_comparison_records import ModelComparison
 from evalplatform.comparisons.refusals import Refused
 from evalplatform.reports.model_comparison_report import model_comparison_json, model_comparison_page
-from evalplatform.reports.page import page_html, page_markdown
+from evalplatform.reports.page import Page, page_html, page_markdown
 from tests.support.model_runs import BETTER, TWO_ARMS, Points, cost_block, model_run
 from tests.support.snapshots import assert_snapshot
 
@@ -58,6 +58,7 @@ def test_sections_stand_in_the_order_of_the_format_and_name_the_scored_arm() -> 
     assert headings(text) == [
         "Models Compared",
         "Resource Usage (baseline arm)",
+        f"Resource Usage ({arm} arm)",
         "Overall Summary",
         f"Significance of the delta of {arm}",
         "By Difficulty",
@@ -66,6 +67,7 @@ def test_sections_stand_in_the_order_of_the_format_and_name_the_scored_arm() -> 
         f"Benefit of {arm}",
         f"Ranking by points of {arm}",
         f"Ranking by what {arm} adds",
+        "What was compared",
     ]
     assert "context arm" not in text.lower()
 
@@ -78,7 +80,13 @@ def test_a_treatment_arm_column_says_which_arm_each_run_was_scored_on() -> None:
 
 def test_runs_without_a_scored_arm_have_no_table_of_deltas() -> None:
     text = markdown(*(model_run(name, {"baseline": TWO_ARMS["baseline"]}) for name in ("a", "b")))
-    assert headings(text) == ["Models Compared", "Resource Usage (baseline arm)", "Overall Summary", "Ranking by points of baseline"]
+    assert headings(text) == [
+        "Models Compared",
+        "Resource Usage (baseline arm)",
+        "Overall Summary",
+        "Ranking by points of baseline",
+        "What was compared",
+    ]
 
 
 def test_a_partly_priced_cost_says_how_many_answers_it_is_of() -> None:
@@ -168,3 +176,95 @@ def test_a_report_of_runs_that_nobody_judged_says_so() -> None:
 def test_one_run_id_for_two_models_is_said_above_both_sections() -> None:
     page = model_comparison_page({"regular": compare_models([model_run("a")]), "golden": compare_models([model_run("a", model="other")])})
     assert page.notices[0].text.startswith("The run id a does not stand for the same in every section: regular: a-model, openai")
+
+
+def two_arms_page() -> Page:
+    """Return the page of two arms' comparisons, each its own section, as a suite's cells are compared."""
+    arms = ("skill:use-kettle", "docs")
+    points = {"baseline": TWO_ARMS["baseline"], arms[0]: BETTER["docs"], arms[1]: TWO_ARMS["docs"]}
+    runs = [model_run(name, points) for name in ("a", "b")]
+    return model_comparison_page({arm: compare_models(runs, treatment_arm=arm) for arm in arms})
+
+
+def test_sections_of_arms_are_called_by_the_arms_own_names_and_linked_by_what_they_are() -> None:
+    page = two_arms_page()
+    assert page.sections[0].title == "skill:use-kettle: Models Compared"
+    assert {section.nav_group for section in page.sections} == {"skill:use-kettle", "docs"}
+    labels = [section.nav_label or section.title.split(": ", 1)[1] for section in page.sections if section.nav_group == "docs"]
+    assert len(labels) == len(set(labels))
+    assert "Ranking by points" in labels
+
+
+def test_parts_are_said_to_be_families_of_their_own() -> None:
+    assert page_markdown(two_arms_page()).count("skill:use-kettle and docs are families of their own") == 1
+    assert "families of their own" not in markdown(model_run("a"), model_run("b"))
+
+
+def test_what_all_parts_share_is_said_once_above_and_each_run_once_below() -> None:
+    page = two_arms_page()
+    assert [fact.label for fact in page.headline_facts] == [
+        "skill:use-kettle: Scored arm",
+        "docs: Scored arm",
+        "Baseline arm",
+        "Runs",
+        "Common questions",
+        "Judge",
+    ]
+    assert [fact.label for fact in page.facts] == ["a", "b"]
+
+
+def test_a_run_can_be_traced_to_its_file_model_settings_judge_and_questions() -> None:
+    run = model_run(
+        "a",
+        base_url="http://127.0.0.1:1/v1",
+        run_config={"temperature": 0.5, "max_tokens": 800, "seed": 7},
+        question_set_hash="aaaa",
+        plugin_set="caveman:full",
+    )
+    (fact,) = model_comparison_page({"regular": compare_models([run])}).facts
+    for told in (
+        "read from a.json",
+        "model a-model (openai)",
+        "endpoint http://127.0.0.1:1/v1",
+        "temperature 0.5",
+        "max_tokens 800",
+        "seed 7",
+        "plugin set caveman:full (sha256:",
+        "8 questions, 1 draw each",
+        "question set aaaa",
+        "judge grader (anthropic)",
+        "judge prompt sha256:000",
+    ):
+        assert told in fact.value
+    assert "endpoint not stated" in model_comparison_page({"regular": compare_models([model_run("b")])}).facts[0].value
+
+
+def test_runs_of_other_files_in_each_section_are_told_apart() -> None:
+    regular, golden = (compare_models([model_run("a", question_set_hash=digest)]) for digest in ("aaaa", "bbbb"))
+    page = model_comparison_page({"regular": regular, "golden": golden})
+    assert [fact.label for fact in page.facts] == ["Regular: a", "Golden: a"]
+
+
+def test_what_the_scored_arm_cost_has_a_table_of_its_own() -> None:
+    text = markdown(model_run("a", cost_summary={"baseline": cost_block(8), "docs": cost_block(8, cost_usd=2.5)}))
+    assert "| a | 2.50 |" in text[text.index("## Resource Usage (docs arm)") : text.index("## Overall Summary")]
+
+
+def test_intervals_are_said_to_be_uncorrected_beside_corrected_verdicts() -> None:
+    text = markdown(model_run("a", difficulty=LEVELS), model_run("b", BETTER, difficulty=LEVELS))
+    assert "corrected (Holm) over the deltas of 2 tested runs, so an interval can leave 0 out where nothing is significant." in text
+    assert "corrected (Holm) over 1 tested pair for the points and over 1 tested pair for the deltas." in text
+    assert "Nothing here is tested or corrected" in text
+
+
+def test_means_and_ranks_stand_beside_their_intervals() -> None:
+    text = markdown(model_run("a"), model_run("b", BETTER))
+    assert "| a | 8 | 67.0 [62.9, 71.1] | 53.5 [51.5, 55.5] | +13.5 |" in text
+    assert "| 1 | b | 68.5 [" not in text
+    assert re.search(r"\| 1 \| b \| 68\.5 \| \[62\.4, 74\.6\] \|", text)
+
+
+def test_arms_that_have_no_price_are_named_under_the_plot() -> None:
+    dear = {"baseline": cost_block(8, cost_usd=0.5), "docs": cost_block(8, cost_usd=None, priced=0)}
+    page = model_comparison_page({"regular": compare_models([model_run("a"), model_run("b", cost_summary=dear)])})
+    assert page.figures[-1].caption.endswith("Without points or a known price, and so not drawn: b, docs.")
