@@ -133,7 +133,8 @@ DECLARED: Mapping[ComparisonKind, frozenset[str]] = {
     "model_comparison": frozenset(
         {"model", "provider", "base_url", "run_config", "answering", "arms", "total_questions", "question_ids", "evaluation_ids"}
     ),
-    "pooled_replicates": frozenset({"total_questions", "question_ids", "evaluation_ids"}),
+    # Their arms are the same, and only their order may differ: see `replicates`.
+    "pooled_replicates": frozenset({"arms", "total_questions", "question_ids", "evaluation_ids"}),
     # One treatment over models, products and question sets: questions that share an id and not a text are different questions.
     "batch_pool": frozenset(
         {"library_name", "model", "provider", "base_url", "run_config", "answering", "arms"}
@@ -173,6 +174,11 @@ def differing_factors(kind: ComparisonKind, runs: Sequence[ComparedRun], *, arms
     `arms` are those that numbers are of, None for all: what the others inject decides nothing.
     """
     return list(_differing(DECLARED[kind], runs, arms)) if len(runs) > 1 else []
+
+
+def factor_refusals(factor: str, runs: Sequence[ComparedRun]) -> list[FactorRefusal]:
+    """Return how runs differ in one factor, for a comparison that asks it of some of its runs alone."""
+    return [refusal for one in FACTORS if one.name == factor and len(runs) > 1 for refusal in one.refusals(runs)]
 
 
 def unstated_factors(kind: ComparisonKind, runs: Sequence[ComparedRun]) -> dict[str, tuple[str, ...]]:

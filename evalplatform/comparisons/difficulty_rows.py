@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from evalplatform.comparisons.head_to_head import Contender, known
+from evalplatform.comparisons.arm_differences import known, known_labels
+from evalplatform.comparisons.head_to_head import Contender
 from evalplatform.comparisons.model_comparison_records import DifficultyRow, DifficultySide
 from evalplatform.stats.mean import estimate_mean, plain_mean
 
@@ -22,7 +23,11 @@ def difficulty_name(stated: Difficulty) -> str | None:
 
 
 def difficulty_rows(
-    contenders: Sequence[Contender], questions: Sequence[str], *, stated: Sequence[Mapping[str, Difficulty]]
+    contenders: Sequence[Contender],
+    questions: Sequence[str],
+    *,
+    stated: Sequence[Mapping[str, Difficulty]],
+    clusters: Sequence[str] | None,
 ) -> tuple[DifficultyRow, ...]:
     """Return a row for each difficulty that a question states: the known ones from easy to hard, then all others by name.
 
@@ -30,23 +35,27 @@ def difficulty_rows(
         contenders: a side each, in every row.
         questions: the common questions, in the order of the contenders' points.
         stated: by question, what each run says of it. A question of which none says anything is in no row.
+        clusters: the cluster of each question, where questions are not independent.
     """
-    names: dict[Difficulty | None, str | None] = {value: difficulty_name(value) for run in stated for value in set(run.values())}
+    said = [run for place, run in enumerate(stated) if run not in stated[:place]]  # most often all say the same
+    names: dict[Difficulty | None, str | None] = {value: difficulty_name(value) for run in said for value in set(run.values())}
     by_name: dict[str, list[int]] = {}  # places of the questions
     for place, question in enumerate(questions):
-        found = {name for run in stated if (name := names.get(run.get(question))) is not None}
+        found = {name for run in said if (name := names.get(run.get(question))) is not None}
         if found:
             by_name.setdefault(found.pop() if len(found) == 1 else DISPUTED, []).append(place)
     ordered = [*(name for name in ORDER if name in by_name), *sorted(by_name.keys() - set(ORDER))]
     return tuple(
-        DifficultyRow(difficulty=name, questions=len(by_name[name]), sides=tuple(_side(one, by_name[name]) for one in contenders))
+        DifficultyRow(difficulty=name, questions=len(by_name[name]), sides=tuple(_side(one, by_name[name], clusters) for one in contenders))
         for name in ordered
     )
 
 
-def _side(contender: Contender, places: Sequence[int]) -> DifficultySide:
-    points, deltas = (known([column[place] for place in places]) for column in (contender.points, contender.deltas))
-    estimate = estimate_mean(deltas)
+def _side(contender: Contender, places: Sequence[int], clusters: Sequence[str] | None) -> DifficultySide:
+    column = [contender.deltas[place] for place in places]
+    points, deltas = known([contender.points[place] for place in places]), known(column)
+    labels = None if clusters is None else known_labels(column, [clusters[place] for place in places])
+    estimate = estimate_mean(deltas, clusters=labels)
     return DifficultySide(
         run=contender.name,
         treatment_mean_points=plain_mean(points) if points else None,

@@ -1,17 +1,13 @@
 """Runs against each other, question by question: who has the most points, and how far apart each two of them are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from operator import sub
 
-from evalplatform.comparisons.arm_differences import family_of_differences
+from evalplatform.comparisons.arm_differences import Column, family_of_differences, known
 from evalplatform.comparisons.model_comparison_records import HeadToHead, RunPair, RunWins
-from evalplatform.comparisons.refusals import FactorDiffers
 from evalplatform.stats.multiplicity import Correction
-
-Column = Sequence[float | None]
-"""Points of every common question, in one order for all runs; None is unscored."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +25,6 @@ def differences_of(one: Column, other: Column) -> list[float | None]:
         return list(map(sub, one, other))  # where all are scored, most often, this takes a third of the time
     except TypeError:
         return [None if a is None or b is None else a - b for a, b in zip(one, other, strict=True)]
-
-
-def known(column: Column) -> list[float]:
-    """Return the points that are there, in order."""
-    return [points for points in column if points is not None]
 
 
 def head_to_head(contenders: Sequence[Contender]) -> HeadToHead:
@@ -57,22 +48,19 @@ def head_to_head(contenders: Sequence[Contender]) -> HeadToHead:
     return HeadToHead(questions=questions, runs=runs, ties=ties, unscored=unscored)
 
 
-def run_pairs(
-    contenders: Sequence[Contender], *, refusals: Mapping[tuple[str, str], FactorDiffers], correction: Correction
-) -> tuple[RunPair, ...]:
+def run_pairs(contenders: Sequence[Contender], *, clusters: Sequence[str] | None, correction: Correction) -> tuple[RunPair, ...]:
     """Return the differences of each two contenders, first minus second, over the questions that both scored.
 
     Args:
         contenders: in order; every earlier one is first.
-        refusals: why two of them, named in that order, may not be compared question by question.
+        clusters: the cluster of each question, where questions are not independent.
         correction: over all pairs' quality, and over all pairs' benefit.
     """
-    pairs = [(one, other) for one, other in combinations(contenders, 2) if (one.name, other.name) not in refusals]
-    quality = family_of_differences([known(differences_of(one.points, other.points)) for one, other in pairs], correction=correction)
-    benefit = family_of_differences([known(differences_of(one.deltas, other.deltas)) for one, other in pairs], correction=correction)
-    compared = {
-        (one.name, other.name): RunPair(first=one.name, second=other.name, quality=of_points, benefit=of_deltas)
-        for (one, other), of_points, of_deltas in zip(pairs, quality, benefit, strict=True)
-    }
-    names = [one.name for one in contenders]
-    return tuple(compared.get(pair) or RunPair(first=pair[0], second=pair[1], refusal=refusals[pair]) for pair in combinations(names, 2))
+    pairs = list(combinations(contenders, 2))
+    quality = [differences_of(one.points, other.points) for one, other in pairs]
+    benefit = [differences_of(one.deltas, other.deltas) for one, other in pairs]
+    families = [family_of_differences(family, clusters=clusters, correction=correction) for family in (quality, benefit)]
+    return tuple(
+        RunPair(first=one.name, second=other.name, quality=of_points, benefit=of_deltas)
+        for (one, other), of_points, of_deltas in zip(pairs, *families, strict=True)
+    )

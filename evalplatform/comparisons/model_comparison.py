@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
-from itertools import combinations
 
-from evalplatform.comparisons.arm_differences import family_of_differences
+from evalplatform.comparisons.arm_differences import Column, family_of_differences, known
 from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun
 from evalplatform.comparisons.difficulty_rows import difficulty_rows
-from evalplatform.comparisons.head_to_head import Column, Contender, differences_of, head_to_head, known, run_pairs
+from evalplatform.comparisons.head_to_head import Contender, differences_of, head_to_head, run_pairs
 from evalplatform.comparisons.model_comparison_records import (
     ArmDifference,
     MeanInterval,
@@ -20,7 +19,8 @@ from evalplatform.comparisons.model_comparison_records import (
 )
 from evalplatform.comparisons.refusals import NoCommonQuestion, Refused
 from evalplatform.comparisons.replicates import pooled_runs
-from evalplatform.comparisons.rivals import other_texts, rival_refusals, rival_warnings, scored_arm
+from evalplatform.comparisons.rivals import rival_refusals, rival_warnings, scored_arm
+from evalplatform.comparisons.run_clusters import common_clusters, labels_of
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.project.policy import LEAST_COVERAGE_RATE
 from evalplatform.stats.mean import estimate_mean, plain_mean
@@ -120,16 +120,13 @@ def _compared(
     pooled: Sequence[PooledReplicates],
     uncovered: Sequence[Uncovered],
 ) -> ModelComparison:
-    contenders = [side.contender for side in sides]
-    deltas = family_of_differences([known(one.deltas) for one in contenders], correction=correction)
+    contenders, runs = [side.contender for side in sides], [side.run for side in sides]
+    clusters = labels_of(common_clusters(runs), common)
+    deltas = family_of_differences([one.deltas for one in contenders], clusters=clusters, correction=correction)
     replicates = {pool.label: pool.runs for pool in pooled}
     rows = tuple(
         _row(side, delta, treatment_arm, common, replicates.get(side.run.name, ())) for side, delta in zip(sides, deltas, strict=True)
     )
-    runs = [side.run for side in sides]
-    untold = {
-        (one.name, other.name): difference for one, other in combinations(runs, 2) if (difference := other_texts([one, other])) is not None
-    }
     identity = runs[0].identity
     ranked = {row.run for row in rows} - {few.run for few in uncovered}
     return ModelComparison(
@@ -142,9 +139,9 @@ def _compared(
         correction=correction,
         runs=rows,
         pooled=tuple(pooled),
-        difficulty=difficulty_rows(contenders, common, stated=[run.difficulty for run in runs]),
+        difficulty=difficulty_rows(contenders, common, stated=[run.difficulty for run in runs], clusters=clusters),
         head_to_head=head_to_head(contenders),
-        pairs=run_pairs(contenders, refusals=untold, correction=correction),
+        pairs=run_pairs(contenders, clusters=clusters, correction=correction),
         quality_ranking=_ranked(rows, ranked, _baseline_points if treatment_arm is None else _treatment_points),
         delta_ranking=_ranked(rows, ranked, _delta_points),
     )

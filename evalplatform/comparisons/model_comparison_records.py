@@ -174,15 +174,13 @@ class HeadToHead(Value):
 class RunPair(Value):
     """Two runs, over the questions that both scored: `first` minus `second`.
 
-    `quality` is the difference of the scored arm's points, `benefit` that of the deltas. Both are None, and `refusal` says why, where the
-    two may not be compared question by question.
+    `quality` is the difference of the scored arm's points, `benefit` that of the deltas.
     """
 
     first: str
     second: str
-    quality: ArmDifference | None = None
-    benefit: ArmDifference | None = None
-    refusal: FactorDiffers | None = None
+    quality: ArmDifference
+    benefit: ArmDifference
 
 
 class RankedRun(Value):

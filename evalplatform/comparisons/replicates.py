@@ -6,46 +6,44 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os.path import commonprefix
 
-from pydantic import JsonValue
-
+from evalplatform.comparisons.comparability import DECLARED, FACTORS
 from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun, CostFigures
 from evalplatform.comparisons.model_comparison_records import PooledReplicates
-from evalplatform.kernel.digests import canonical_json
 from evalplatform.stats.mean import plain_mean, plain_sum
 
 _REPLICATE_TAIL = re.compile(r"[-_. ]*(?:run)?[-_. ]*\d*$", re.IGNORECASE)
 
 
-def configuration_key(run: ComparedRun) -> bytes:
-    """Return what two runs share exactly when they are replicates: who answered, how it was sampled, who judged, which arms.
+_OF_CONFIGURATION = tuple(factor for factor in FACTORS if factor.name in DECLARED["model_comparison"] - DECLARED["pooled_replicates"])
+"""Who answered and how: what rivals may differ in and replicates may not. All else rivals share, or they are not compared."""
 
-    The seed is left out, since another seed asks for another sample of the same thing; whether one was set is not.
+
+def is_one_configuration(one: ComparedRun, other: ComparedRun) -> bool:
+    """Return whether two runs that may stand beside each other are samples of one thing.
+
+    They are where they have the same arms, in any order, and differ in no factor of who answered and how. A factor that one of them does
+    not state tells them apart only if the comparability key says so. The seed may differ, since another seed asks for another sample of the
+    same thing; whether one was set may not.
     """
-    identity = run.identity
-    key: dict[str, JsonValue] = {
-        "model": identity.model,
-        "provider": identity.provider,
-        "base_url": identity.base_url,
-        "harness": identity.harness,
-        "plugin_set": identity.plugin_set_id or identity.plugin_set,
-        "arms": list(identity.arms),
-        "run_config": identity.run_config,
-        "answering": identity.answering_digest,
-        "is_seeded": identity.seed is not None,
-        "judge_model": identity.judge_model,
-        "judge_provider": identity.judge_provider,
-        "judge_prompt": identity.judge_prompt_digest,
-        "judge_temperature": identity.judge_temperature,
-    }
-    return canonical_json(key)
+    if set(one.identity.arms) != set(other.identity.arms) or (one.identity.seed is None) != (other.identity.seed is None):
+        return False
+    return not any(factor.refusals([one, other]) for factor in _OF_CONFIGURATION)
 
 
 def replicate_groups(runs: Iterable[ComparedRun]) -> list[list[ComparedRun]]:
-    """Return the runs grouped by configuration, groups and members in the order given."""
-    groups: dict[bytes, list[ComparedRun]] = {}
+    """Return the runs grouped by configuration, groups and members in the order given.
+
+    A run that is of one configuration with two others, since it does not state what tells them apart, joins them in one group.
+    """
+    groups: list[list[ComparedRun]] = []
     for run in runs:
-        groups.setdefault(configuration_key(run), []).append(run)
-    return list(groups.values())
+        mine = [group for group in groups if any(is_one_configuration(run, member) for member in group)]
+        if not mine:
+            groups.append([run])
+            continue
+        mine[0].extend([*(member for group in mine[1:] for member in group), run])
+        groups = [group for group in groups if not any(group is joined for joined in mine[1:])]
+    return groups
 
 
 def pooled_runs(runs: Sequence[ComparedRun], *, treatment_arm: str | None) -> tuple[list[ComparedRun], list[PooledReplicates]]:

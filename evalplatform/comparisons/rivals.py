@@ -1,7 +1,8 @@
 """Whether runs may stand beside each other as rivals: every reason why not, and what a reader has to know if they may."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
+from evalplatform.comparisons.arm_contents import arm_content_refusals
 from evalplatform.comparisons.comparability import ARM_CONTENTS, differing_factors, run_refusals, unstated_factors
 from evalplatform.comparisons.compared_run import ComparedRun
 from evalplatform.comparisons.model_comparison_records import ComparisonWarning, FactorUnstated, NoScoredArm, RunsDiffer
@@ -30,17 +31,18 @@ def scored_arm(runs: Sequence[ComparedRun], pinned: str | None) -> str | None:
 def rival_refusals(runs: Sequence[ComparedRun], *, pinned: str | None, pool_replicates: bool) -> Reasons:
     """Yield every reason why the runs may not be compared, most fundamental first (treatment-arms spec, section 12).
 
-    A single run is compared with nothing, so it need only have an unmistakable scored arm.
+    A single run is compared with nothing, so it need only have an unmistakable scored arm that is one treatment.
 
     Args:
         runs: one or more.
         pinned: the arm that every run must be scored on; None takes the only one that is scored.
-        pool_replicates: whether runs of one configuration will be averaged; if not, they are a reason.
+        pool_replicates: whether runs of one configuration will be averaged; if not, they are a reason. If so, what they differ in is.
     """
+    arm = scored_arm(runs, pinned)
     if len(runs) == 1:
         yield from _scored_arms_differ(runs, pinned)
+        yield from arm_content_refusals(runs, compared_arms(runs, arm))
     else:
-        arm = scored_arm(runs, pinned)
         factors = differing_factors("model_comparison", runs, arms=compared_arms(runs, arm))
         zero = [refusal for refusal in factors if isinstance(refusal, FactorDiffers) and refusal.factor == "baseline_arm"]
         contents = [refusal for refusal in factors if refusal.factor == ARM_CONTENTS]
@@ -50,9 +52,9 @@ def rival_refusals(runs: Sequence[ComparedRun], *, pinned: str | None, pool_repl
         yield from contents
         yield from (refusal for run in runs for refusal in run_refusals(run))
         yield from material
-        if not pool_replicates:
-            yield from _same_configurations(runs)
+        yield from () if pool_replicates else _same_configurations(runs)
         yield from (refusal for refusal in factors if refusal not in (*zero, *contents, *material))
+        yield from _not_poolable(runs, known={refusal.factor for refusal in factors}) if pool_replicates else ()
     yield from _pinned_arm_missing(runs, pinned)
 
 
@@ -66,8 +68,6 @@ def rival_warnings(runs: Sequence[ComparedRun], *, treatment_arm: str | None) ->
     if all(run.identity.question_set_digest is not None for run in runs):
         says = [run.identity.question_set_digest for run in runs]
         yield from _differences(runs, "question_set", "question set (question_set_hash)", says)
-    if (difference := other_texts(runs)) is not None:
-        yield RunsDiffer(difference=difference)
     configs = [None if run.identity.run_config is None else _config_words(run) for run in runs]
     yield from _differences(runs, "run_config", "answer sampling (run_config)", configs)
     if len(runs) > 1:
@@ -77,21 +77,6 @@ def rival_warnings(runs: Sequence[ComparedRun], *, treatment_arm: str | None) ->
             yield NoScoredArm(run=run.name)
         if run.truncated_reason is not None:
             yield RunTruncated(run=run.name, why=run.truncated_reason)
-
-
-def other_texts(runs: Sequence[ComparedRun]) -> FactorDiffers | None:
-    """Return how runs with the same question ids differ in the questions' texts; None where they do not, or cannot be seen to.
-
-    The digest is of all texts in order, so runs of other questions, or of another order, say nothing about each other here.
-    """
-    stated = [run for run in runs if run.identity.question_texts_digest is not None]
-    digests_by_ids: dict[tuple[str, ...], set[str | None]] = {}
-    for run in stated:
-        digests_by_ids.setdefault(run.identity.question_ids, set()).add(run.identity.question_texts_digest)
-    if all(len(digests) == 1 for digests in digests_by_ids.values()):
-        return None
-    sides = tuple(RunSays(run=run.name, says=run.identity.question_texts_digest) for run in stated)
-    return FactorDiffers(factor="question_texts", words="text of the questions under the same ids", sides=sides)
 
 
 def _scored_arms_differ(runs: Sequence[ComparedRun], pinned: str | None) -> Reasons:
@@ -111,6 +96,12 @@ def _same_configurations(runs: Sequence[ComparedRun]) -> Reasons:
         if len(group) > 1:
             identity = group[0].identity
             yield SameConfiguration(runs=tuple(run.name for run in group), model=identity.model, judge_model=identity.judge_model)
+
+
+def _not_poolable(runs: Sequence[ComparedRun], *, known: Set[str]) -> Reasons:
+    """Yield what replicates differ in that rivals might, such as another arm's content. `known` are the factors that were refused."""
+    for group in replicate_groups(runs):
+        yield from (refusal for refusal in differing_factors("pooled_replicates", group) if refusal.factor not in known)
 
 
 def _pinned_arm_missing(runs: Sequence[ComparedRun], pinned: str | None) -> Reasons:

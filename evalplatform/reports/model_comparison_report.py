@@ -34,7 +34,6 @@ SECTION_TITLES = {"regular": "Regular", "golden": "Golden"}
 """What sections of questions are called; a section of an arm has the arm's own name."""
 CONSEQUENCES = {
     "question_set": "Only the questions that all runs have are compared, and they may still be other questions under one id.",
-    "question_texts": "These runs are shown beside each other, but not paired question by question.",
     "run_config": "A difference between these runs may come from how answers were sampled, not from the model.",
 }
 

@@ -15,7 +15,6 @@ from evalplatform.comparisons.model_comparison_records import (
 )
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
-from evalplatform.reports.refusal_words import refusal_sentence
 from evalplatform.reports.view import Cell, Column, Section, Table, Tone
 from evalplatform.stats.paired import MIN_PAIRS_FOR_TEST
 
@@ -277,25 +276,17 @@ def _pairs(compared: ModelComparison) -> Section:
         f"({CORRECTIONS[compared.correction]}) over {_tested_pairs([pair.quality for pair in compared.pairs])} for the points and over "
         f"{_tested_pairs([pair.benefit for pair in compared.pairs])} for the deltas.",
         table=Table(columns=columns, rows=tuple(_pair_row(pair) for pair in compared.pairs)),
-        notes=tuple(
-            f"{pair.first} and {pair.second} are not paired. {refusal_sentence(pair.refusal)}"
-            for pair in compared.pairs
-            if pair.refusal is not None
-        ),
     )
 
 
-def _tested_pairs(differences: Sequence[ArmDifference | None]) -> str:
-    return plural(sum(one is not None and one.verdict.p_adjusted is not None for one in differences), "tested pair")
+def _tested_pairs(differences: Sequence[ArmDifference]) -> str:
+    return plural(sum(one.verdict.p_adjusted is not None for one in differences), "tested pair")
 
 
 def _pair_row(pair: RunPair) -> tuple[Cell, ...]:
-    pairs = words.count(None if pair.quality is None else pair.quality.pairs)
+    pairs = words.count(pair.quality.pairs)
     cells = _cells(f"{pair.first} − {pair.second}", pairs)
     for difference in (pair.quality, pair.benefit):
-        if difference is None:
-            cells += _cells(*(words.MISSING for _ in range(3)))
-            continue
         mean = Cell(text=words.points(difference.delta_points, signed=True), tone=delta_tone(difference))
         cells += (mean, *_cells(difference_interval(difference), words.p_value(difference.verdict.p_adjusted)))
     return cells

@@ -12,9 +12,10 @@ from evalplatform.comparisons.difficulty_rows import difficulty_name
 from evalplatform.comparisons.model_comparison import compare_models
 from evalplatform.comparisons.model_comparison_records import ModelComparison, RankedRun, RunRow, RunWins, Uncovered
 from evalplatform.comparisons.section_names import names_of_others
-from evalplatform.reports.compared_run_file import read_compared_run
+from evalplatform.reports.compared_run_file import compared_run_of, read_compared_run
 from evalplatform.reports.rounding import rounded_or_none, rounded_p
-from tests.support.model_runs import BETTER, TWO_ARMS, Points, cost_block, model_run
+from evalplatform.stats.paired import paired_effect
+from tests.support.model_runs import BETTER, TWO_ARMS, Points, arms_file, cost_block, model_run
 
 CASES = Path(__file__).parents[1] / "cases/treatment-arms"
 HOLES: Points = {
@@ -314,3 +315,23 @@ def test_a_run_id_that_stands_for_other_models_in_two_sections_is_found() -> Non
     (warning,) = names_of_others(sections)
     assert (warning.run, [side.says.split(",")[0] for side in warning.sections if side.says]) == ("a", ["a-model", "other"])
     assert list(names_of_others({"regular": sections["regular"], "golden": sections["regular"]})) == []
+
+
+def test_questions_that_depend_on_each_other_are_clustered_in_every_effect() -> None:
+    def clustered(name: str, points: Points) -> ComparedRun:
+        file = arms_file(points, model=name, cluster_field="topic", difficulty=["easy"] * 8)
+        for place, answer in enumerate(file["answers"]):
+            answer["cluster"] = f"topic{place // 2}"
+        return compared_run_of(file, path=Path(f"{name}.json"), name=name)
+
+    runs = clustered("a", TWO_ARMS), clustered("b", BETTER)
+    found = compared(*runs)
+    effects = [difference.effect for difference in (found.runs[0].delta, found.pairs[0].quality, found.pairs[0].benefit)]
+    assert [effect.clusters for effect in effects if effect] == [4, 4, 4]
+    deltas = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0]
+    expected = paired_effect(deltas, clusters=[f"topic{place // 2}" for place in range(8)], rng=None)
+    assert found.runs[0].delta.effect == expected
+    assert expected is not None
+    assert found.difficulty[0].sides[0].ci_lo_points == pytest.approx(expected.ci_lo)
+    beside_a_file_without = compared(runs[0], model_run("other", BETTER))
+    assert [row.delta.effect.clusters for row in beside_a_file_without.runs if row.delta.effect] == [4, 4]

@@ -265,3 +265,75 @@ def test_the_baseline_is_no_treatment_and_is_an_arm_of_its_run() -> None:
         compare_models([model_run("a")], treatment_arm="baseline")
     with pytest.raises(UnknownNameError, match=r"unknown baseline arm 'basline'.*Did you mean 'baseline'"):
         compare_models([model_run("a", baseline_arm="basline")])
+
+
+SAMPLING = {"max_tokens": 800, "temperature": 0, "seed": None}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"run_config": SAMPLING}, {"run_config": {**SAMPLING, "temperature": 0.0}}),
+        ({"run_config": {"max_tokens": 800, "temperature": None}}, {"run_config": {"max_tokens": 800}}),
+        ({}, {"base_url": "http://one:1/v1"}),
+        ({"answering_digest": "sha256:one"}, {}),
+        ({"plugin_set_id": None}, {}),
+    ],
+)
+def test_one_configuration_written_in_two_ways_is_one(first: dict[str, Any], second: dict[str, Any]) -> None:
+    runs = [model_run(name, model="small", **stamps) for name, stamps in (("a", first), ("b", second))]
+    assert why_not(*runs)[0].startswith("a and b are runs of one configuration")
+    assert [row.run for row in compared(*runs, pool_replicates=True).runs] == ["a[n=2]"]
+
+
+def test_another_order_of_arms_is_no_other_configuration() -> None:
+    turned = {arm: TWO_ARMS[arm] for arm in ("docs", "baseline")}
+    runs = model_run("a", model="small"), model_run("b", turned, model="small")
+    assert why_not(*runs)[0].startswith("a and b are runs of one configuration")
+    assert compared(*runs, pool_replicates=True).runs[0].delta.delta_points == 13.5
+
+
+def test_other_settings_of_the_answers_are_another_configuration_where_both_say_them() -> None:
+    runs = [model_run(name, model="small", answering_digest=f"sha256:{name}") for name in ("a", "b")]
+    assert len(compared(*runs).runs) == 2
+
+
+def test_a_run_that_does_not_state_its_address_is_not_pooled_with_runs_of_two() -> None:
+    runs = [model_run(name, model="small", **({"base_url": url} if url else {})) for name, url in (("a", None), ("b", "x"), ("c", "y"))]
+    assert why_not(*runs)[0].startswith("a, b and c are runs of one configuration")
+    assert why_not(*runs, pool_replicates=True) == [
+        "The runs differ in base URL of the endpoint: a says nothing of it; b says x; c says y."
+    ]
+
+
+def test_replicates_that_differ_in_an_arm_that_is_not_compared_are_not_pooled() -> None:
+    runs = [model_run(name, THREE_ARMS, model="small", input_digests={"treatment:skill:x/body": name}) for name in ("a", "b")]
+    assert [sentence.split(":")[0] for sentence in why_not(*runs, treatment_arm="docs", pool_replicates=True)] == [
+        "The runs differ in content of the arms"
+    ]
+
+
+def test_replicates_of_other_questions_under_the_same_ids_are_not_pooled() -> None:
+    file = arms_file(TWO_ARMS, model="small")
+    file["answers"][0]["question_text"] = "Another question?"
+    runs = model_run("a", model="small"), compared_run_of(file, path=Path("b.json"), name="b")
+    assert len(why_not(*runs, pool_replicates=True)) == 1
+
+
+def test_a_baseline_arm_that_is_an_edited_profile_is_not_compared() -> None:
+    points = {"profile:terse": TWO_ARMS["baseline"], "docs": TWO_ARMS["docs"]}
+    files = {
+        name: with_profile(arms_file(points, model=name, baseline_arm="profile:terse"), "profile:terse", f"sha256:{name}") for name in "ab"
+    }
+    runs = [compared_run_of(file, path=Path(f"{name}.json"), name=name) for name, file in files.items()]
+    assert "'profile:terse' stands for more than one profile text" in why_not(*runs)[0]
+
+
+def test_an_arm_of_any_name_may_combine_two_profiles() -> None:
+    compared(*(profile_run(name, "sha256:one", "sha256:two", arm="mine") for name in ("a", "b")))
+
+
+def test_a_single_run_whose_profile_was_edited_on_the_way_is_no_treatment() -> None:
+    file = with_profile(arms_file({"baseline": TWO_ARMS["baseline"], "profile:terse": TWO_ARMS["docs"]}), "profile:terse", "sha256:one")
+    file["answers"][3]["arms"]["profile:terse"]["metadata"] = {"profile_prompt_sha256": "sha256:two"}
+    assert "stands for more than one profile text" in why_not(compared_run_of(file, path=Path("a.json"), name="a"))[0]

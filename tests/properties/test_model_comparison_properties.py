@@ -13,7 +13,7 @@ from evalplatform.comparisons.compared_run import ComparedRun, RunIdentity
 from evalplatform.comparisons.model_comparison import compare_models
 from evalplatform.comparisons.model_comparison_records import ModelComparison
 from evalplatform.comparisons.refusals import Refused
-from evalplatform.comparisons.replicates import configuration_key
+from evalplatform.comparisons.replicates import is_one_configuration, replicate_groups
 from tests.support.model_runs import model_run
 from tests.support.plugin_cells import changed
 
@@ -41,6 +41,7 @@ STATED: dict[str, Any] = {
     "answer_prompt_digest": "sha256:p",
     "grounded_from_topics": False,
     "base_url": "http://one",
+    "answering_digest": "sha256:a",
     "judge_digest": "sha256:j",
     "references": {"q0": "A reference."},
     "cluster_field": "page",
@@ -138,6 +139,24 @@ def test_runs_that_differ_in_any_factor_that_is_not_declared_are_never_compared(
 
 def test_what_rivals_may_differ_in_and_replicates_may_not_is_part_of_a_configuration() -> None:
     run = model_run("a")
+    stated = changed(run, **STATED)
+    assert is_one_configuration(run, stated), "what is not stated tells no runs apart"
     for factor in FACTORS:
         if factor.name in DECLARED["model_comparison"] - DECLARED["pooled_replicates"]:
-            assert configuration_key(changed_in(run, factor.fields)) != configuration_key(run), factor.name
+            assert not is_one_configuration(changed_in(stated, factor.fields), stated), factor.name
+
+
+@given(runs=runs_of_models(), random=st.randoms(use_true_random=False))
+def test_groups_of_replicates_hold_every_run_once_and_do_not_depend_on_their_order(runs: list[ComparedRun], random: Random) -> None:
+    urls = [None, "http://one", "http://two"]
+    placed = [
+        replace(
+            run, identity=run.identity.model_copy(update={"model": "m", "base_url": random.choice(urls), "seed": random.choice([None, 1])})
+        )
+        for run in runs
+    ]
+    shuffled = list(placed)
+    random.shuffle(shuffled)
+    one, other = ({frozenset(run.name for run in group) for group in replicate_groups(order)} for order in (placed, shuffled))
+    assert one == other
+    assert sorted(name for group in one for name in group) == sorted(run.name for run in runs)
