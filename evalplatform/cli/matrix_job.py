@@ -15,7 +15,7 @@ from evalplatform.cli.matrix_files import MatrixFiles, planned_files
 from evalplatform.cli.results import counts_words, table_lines
 from evalplatform.cli.run_request import RunRequest
 from evalplatform.cli.suite_inputs import suite_inputs
-from evalplatform.comparisons.matrix_rollup import CellMissing, DeltaRefused, MatrixRollup, roll_up
+from evalplatform.comparisons.matrix_rollup import DeltaOfFewPairs, DeltaRefused, MatrixProblem, MatrixRollup, roll_up
 from evalplatform.comparisons.plugin_delta_records import FewPairs
 from evalplatform.kernel.text import plural
 from evalplatform.project.cells import Cell
@@ -25,10 +25,11 @@ from evalplatform.reports.matrix_words import matrix_warning
 from evalplatform.reports.plugin_delta_v1 import plugin_delta_payload
 from evalplatform.reports.plugin_delta_words import delta_warning
 from evalplatform.reports.visible import one_line
-from evalplatform.stages.compared_runs import stored_run
+from evalplatform.stages.compared_runs import compared_run, current_versions
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.matrix import CellFailed, MatrixRun, run_matrix
 from evalplatform.stages.pipeline import CellRun
+from evalplatform.stages.run_flaws import run_flaws
 from evalplatform.wiring import OpenedProject
 
 
@@ -85,13 +86,16 @@ class MatrixJob:
         return self._told(ran, rollup, written, as_json=as_json)
 
     def _rolled_up(self, context: SuiteContext, ran: MatrixRun) -> MatrixRollup:
-        runs, missing = [], {}
+        runs, missing, flaws = [], {}, {}
         for cell, outcome in self._outcomes(ran):
+            name = self.names[cell.id]
             if isinstance(outcome, CellFailed):
-                missing[self.names[cell.id]] = one_line(str(outcome.error))
+                missing[name] = one_line(str(outcome.error))
             else:
-                runs.append(replace(stored_run(context, cell, self.request.judge), name=self.names[cell.id]))
-        return roll_up(runs, correction=self.request.suite.correction, missing=missing, with_deltas=self.deltas)
+                versions = current_versions(context, cell, self.request.judge)
+                runs.append(replace(compared_run(context, versions), name=name))
+                flaws[name] = run_flaws(context, versions)
+        return roll_up(runs, correction=self.request.suite.correction, missing=missing, flaws=flaws, with_deltas=self.deltas)
 
     def _written(self, opened: OpenedProject, ran: MatrixRun, rollup: MatrixRollup) -> list[Path]:
         done = {self.names[cell.id]: outcome for cell, outcome in self._outcomes(ran) if isinstance(outcome, CellRun)}
@@ -106,8 +110,12 @@ class MatrixJob:
         for found in _warnings(done):
             say(f"warning: {found}")
         for warning in rollup.warnings:
-            if not isinstance(warning, CellMissing | DeltaRefused):
+            if not isinstance(warning, MatrixProblem):
                 say(f"warning: {one_line(matrix_warning(warning))}")
+        for delta in rollup.deltas:
+            for of_delta in delta.warnings:
+                if not isinstance(of_delta, FewPairs):
+                    say(f"warning: {delta.plugin_name} against {delta.control_name}: {one_line(delta_warning(of_delta))}")
         if as_json:
             typer.echo(orjson.dumps(self._result(ran, rollup, written), option=orjson.OPT_INDENT_2).decode())
         else:
@@ -135,12 +143,8 @@ class MatrixJob:
             if ended.advice is not None:
                 say(ended.advice)
         for warning in rollup.warnings:
-            if isinstance(warning, DeltaRefused):
+            if isinstance(warning, DeltaRefused | DeltaOfFewPairs):  # the others are of cells
                 say(f"error: {one_line(matrix_warning(warning))}")
-                code = 2
-        for delta in rollup.deltas:
-            for few in (found for found in delta.warnings if isinstance(found, FewPairs)):
-                say(f"error: {delta.plugin_name} against {delta.control_name}: {one_line(delta_warning(few))}")
                 code = 2
         return code
 

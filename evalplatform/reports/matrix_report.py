@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from evalplatform.comparisons.compared_run import CostFigures
-from evalplatform.comparisons.matrix_rollup import CellMissing, DeltaRefused, MatrixRollup, MatrixWarning, RolledCell
+from evalplatform.comparisons.matrix_rollup import MatrixProblem, MatrixRollup, MatrixWarning, RolledCell
 from evalplatform.comparisons.plugin_delta_records import FewPairs, FigureDelta, PluginDelta, ScoreDelta
 from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.kernel.text import plural
@@ -61,21 +61,17 @@ def _counts(rollup: MatrixRollup) -> Iterator[Fact]:
 def _notices(rollup: MatrixRollup) -> Iterator[Notice]:
     for warning in rollup.warnings:
         yield Notice(level=_level(warning), text=matrix_warning(warning))
-    for cell in rollup.cells:
-        if (why := cell.run.truncated_reason) is not None:
-            yield Notice(level="problem", text=f"The cell {cell.name} stopped before every question was asked: {why}.")
     for delta in rollup.deltas:
         for found in delta.warnings:
-            if not isinstance(found, RunTruncated):  # that is said of the cell
-                level: NoticeLevel = "problem" if isinstance(found, FewPairs) else "caution"
-                yield Notice(level=level, text=f"{delta.plugin_name} against {delta.control_name}: {delta_warning(found)}")
+            if not isinstance(found, RunTruncated | FewPairs):  # these are among the rollup's own
+                yield Notice(level="caution", text=f"{delta.plugin_name} against {delta.control_name}: {delta_warning(found)}")
     unjudged = [cell.name for cell in rollup.cells if not cell.run.identity.is_judged]
     if unjudged:
         yield Notice(level="caution", text=f"Nobody judged {words.listed(unjudged)}: costs are shown, and nothing is said of quality.")
 
 
 def _level(warning: MatrixWarning) -> NoticeLevel:
-    return "problem" if isinstance(warning, CellMissing | DeltaRefused) else "caution"
+    return "problem" if isinstance(warning, MatrixProblem) else "caution"
 
 
 def _figures(rollup: MatrixRollup) -> Iterator[Figure]:
