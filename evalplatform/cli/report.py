@@ -1,6 +1,6 @@
 """`evalplatform report`: reports over several runs, from their files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,7 +56,7 @@ def model_compare(
     check_places(places.items(), inputs=[file for files in paths.values() for file in files])
     sections: Compared = {
         section: compare_models(
-            [read_compared_run(path, name=name) for path, name in zip(files, names, strict=True)],
+            [read_compared_run(path, name=name, lengths=False) for path, name in zip(files, names, strict=True)],
             treatment_arm=treatment_arm,
             pool_replicates=pool_replicates,
             correction=stats_correction,
@@ -84,15 +84,12 @@ def checked_run_ids(text: str, paths: dict[str, list[Path]]) -> list[str]:
     Raises:
         InputError: an empty one, two that are equal, no files at all, or not one file a run.
     """
+    from evalplatform.comparisons.run_names import check_run_names
     from evalplatform.kernel.errors import InputError
     from evalplatform.kernel.text import plural
 
     names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise InputError("a run id must not be empty; ids are separated by commas.", field="--run-ids")
-    twice = _first_repeated(names)
-    if twice is not None:
-        raise InputError(f"{twice!r} is there twice; every run has an id of its own.", field="--run-ids")
+    check_run_names(names, field="--run-ids")
     if not any(paths.values()):
         raise InputError("name the files of some runs with --regular-runs or --golden-runs.", field="--regular-runs")
     for section, files in paths.items():
@@ -100,10 +97,6 @@ def checked_run_ids(text: str, paths: dict[str, list[Path]]) -> list[str]:
             rule = f"{plural(len(files), 'file')} for {plural(len(names), 'run id')} ({', '.join(names)}); each run has one file."
             raise InputError(rule, field=f"--{section}-runs")
     return names
-
-
-def _first_repeated(names: Sequence[str]) -> str | None:
-    return next((name for place, name in enumerate(names) if name in names[:place]), None)
 
 
 def _write(sections: "Compared", places: Mapping[str, Path]) -> None:

@@ -41,7 +41,7 @@ def family_of_differences(members: Sequence[Column], *, clusters: Sequence[str] 
     return [
         ArmDifference(
             pairs=len(differences),
-            delta_points=plain_mean(differences) if differences else None,
+            delta_points=effect.delta_mean if effect is not None else plain_mean(differences) if differences else None,
             effect=effect,
             verdict=verdict,
         )

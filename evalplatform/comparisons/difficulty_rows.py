@@ -60,7 +60,7 @@ def _side(contender: Contender, places: Sequence[int], clusters: Sequence[str] |
         run=contender.name,
         treatment_mean_points=plain_mean(points) if points else None,
         pairs=len(deltas),
-        delta_points=plain_mean(deltas) if deltas else None,
+        delta_points=estimate.mean if estimate is not None else plain_mean(deltas) if deltas else None,
         ci_lo_points=None if estimate is None else estimate.ci_lo,
         ci_hi_points=None if estimate is None else estimate.ci_hi,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
-from evalplatform.comparisons.arm_differences import Column, family_of_differences, known
+from evalplatform.comparisons.arm_differences import Column, family_of_differences, known, known_labels
 from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun
 from evalplatform.comparisons.difficulty_rows import difficulty_rows
 from evalplatform.comparisons.head_to_head import Contender, differences_of, head_to_head, run_pairs
@@ -21,6 +21,7 @@ from evalplatform.comparisons.refusals import NoCommonQuestion, Refused
 from evalplatform.comparisons.replicates import pooled_runs
 from evalplatform.comparisons.rivals import rival_refusals, rival_warnings, scored_arm
 from evalplatform.comparisons.run_clusters import common_clusters, labels_of
+from evalplatform.comparisons.run_names import check_run_names
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.project.policy import LEAST_COVERAGE_RATE
 from evalplatform.stats.mean import estimate_mean, plain_mean
@@ -96,14 +97,7 @@ def _uncovered(run: ComparedRun, treatment_arm: str | None, asked: set[str]) -> 
 
 
 def _check(runs: Sequence[ComparedRun], treatment_arm: str | None) -> None:
-    names = [run.name for run in runs]
-    if not names:
-        raise InputError("at least one run is needed.", field="runs")
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
-    if twice is not None:
-        raise InputError(f"{twice!r} is there twice; every run has a name of its own.", field="runs")
-    if not all(name.strip() for name in names):
-        raise InputError("a run's name must not be empty.", field="runs")
+    check_run_names([run.name for run in runs], field="runs")
     for run in runs:
         if run.identity.baseline_arm not in run.arms:
             raise UnknownNameError("baseline arm", run.identity.baseline_arm, run.arms, file=run.source, field="baseline_arm")
@@ -125,7 +119,7 @@ def _compared(
     deltas = family_of_differences([one.deltas for one in contenders], clusters=clusters, correction=correction)
     replicates = {pool.label: pool.runs for pool in pooled}
     rows = tuple(
-        _row(side, delta, treatment_arm, common, replicates.get(side.run.name, ())) for side, delta in zip(sides, deltas, strict=True)
+        _row(side, delta, treatment_arm, clusters, replicates.get(side.run.name, ())) for side, delta in zip(sides, deltas, strict=True)
     )
     identity = runs[0].identity
     ranked = {row.run for row in rows} - {few.run for few in uncovered}
@@ -147,9 +141,9 @@ def _compared(
     )
 
 
-def _row(side: _Side, delta: ArmDifference, arm: str | None, common: Sequence[str], replicates: tuple[str, ...]) -> RunRow:
-    identity = side.run.identity
-    baseline, points, differences = (known(column) for column in (side.baseline, side.contender.points, side.contender.deltas))
+def _row(side: _Side, delta: ArmDifference, arm: str | None, clusters: Sequence[str] | None, replicates: tuple[str, ...]) -> RunRow:
+    identity, differences = side.run.identity, known(side.contender.deltas)
+    (baseline, baseline_interval), (points, interval) = (_mean(column, clusters) for column in (side.baseline, side.contender.points))
     return RunRow(
         run=side.run.name,
         replicates=replicates,
@@ -161,11 +155,11 @@ def _row(side: _Side, delta: ArmDifference, arm: str | None, common: Sequence[st
         judge_provider=identity.judge_provider,
         treatment_arm=arm if _arm(side.run, arm).points else None,
         questions=len(side.run.compared_questions),
-        unscored=len(common) - len(differences),
-        baseline_mean_points=plain_mean(baseline) if baseline else None,
-        treatment_mean_points=plain_mean(points) if points else None,
-        baseline_interval=_mean_interval(baseline),
-        treatment_interval=_mean_interval(points),
+        unscored=len(side.baseline) - len(differences),
+        baseline_mean_points=baseline,
+        treatment_mean_points=points,
+        baseline_interval=baseline_interval,
+        treatment_interval=interval,
         delta=delta,
         improved=sum(difference > 0 for difference in differences),
         degraded=sum(difference < 0 for difference in differences),
@@ -174,9 +168,13 @@ def _row(side: _Side, delta: ArmDifference, arm: str | None, common: Sequence[st
     )
 
 
-def _mean_interval(points: Sequence[float]) -> MeanInterval | None:
-    estimate = estimate_mean(points)
-    return None if estimate is None else MeanInterval(lo_points=estimate.ci_lo, hi_points=estimate.ci_hi)
+def _mean(column: Column, clusters: Sequence[str] | None) -> tuple[float | None, MeanInterval | None]:
+    """Return the mean of the points that are there, and its interval on its own, which takes two of them (or of their clusters)."""
+    points = known(column)
+    estimate = estimate_mean(points, clusters=known_labels(column, clusters))
+    if estimate is None:
+        return (plain_mean(points) if points else None), None
+    return estimate.mean, MeanInterval(lo_points=estimate.ci_lo, hi_points=estimate.ci_hi)
 
 
 def _origin(run: ComparedRun) -> RunOrigin:
