@@ -30,7 +30,8 @@ Begin = Callable[[ComparisonStage], Record]
 
 _CHECK = (
     "Fails where something may not be compared, with every reason: cells that differ in more than was declared would give a number that "
-    "looks fine and means nothing.\n\nIt has no settings."
+    "looks fine and means nothing. Fails as well where too few questions were scored, or too few cells, for an answer.\n\nIt has no "
+    "settings."
 )
 
 
@@ -132,16 +133,18 @@ def _begun(instance: dg.DagsterInstance, suite_id: str, key: dg.MultiPartitionKe
 def comparable_evaluation(
     instance: dg.DagsterInstance, asset: dg.AssetKey, manifest: ArtifactManifest, key: str
 ) -> dg.AssetCheckEvaluation:
-    """Return what the check of a comparison found: failed with the sentences of what was refused, passed otherwise."""
+    """Return what the check of a comparison found: failed with the sentences of why it is no answer, passed otherwise."""
     facts = comparison_facts_of(manifest)
+    told = {"refused": facts.refusals, "falls_short": facts.shortfalls, "to_do": facts.advice}
     return dg.AssetCheckEvaluation(
         asset_key=asset,
         check_name=COMPARABLE,
-        passed=not facts.refusals,
-        metadata={"partition": key, "refused": dg.MetadataValue.json(list(facts.refusals))} if facts.refusals else {"partition": key},
+        passed=facts.is_answer,
+        metadata={"partition": key, **{name: dg.MetadataValue.json(list(sentences)) for name, sentences in told.items() if sentences}},
         target_materialization_data=checked_materialization(instance, asset, key),
         severity=dg.AssetCheckSeverity.ERROR,
-        description=" ".join(facts.refusals) or f"Nothing was refused: {', '.join(facts.compared)} may be compared.",
+        description=" ".join(sentence for sentences in told.values() for sentence in sentences)
+        or f"Nothing was refused: {', '.join(facts.compared)} may be compared.",
         blocking=False,
         partition=key,
     )

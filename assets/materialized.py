@@ -36,7 +36,21 @@ from evalplatform.stages.facts import (
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 SHOWN_APART = frozenset(
-    {"calls", "cell", "judge", "result", "verdicts", "checks", "findings", "refusals", "tables", "truncated_message", "rows"}
+    {
+        "calls",
+        "cell",
+        "judge",
+        "result",
+        "verdicts",
+        "checks",
+        "findings",
+        "refusals",
+        "shortfalls",
+        "advice",
+        "tables",
+        "truncated_message",
+        "rows",
+    }
 )
 
 REPORT_COLUMNS = frozenset(
@@ -133,7 +147,13 @@ def _what_came_out(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str,
 
 def _comparison(facts: ComparisonFacts) -> dict[str, Any]:
     """Return what a comparison came to: its table, what it found, what it refused, and what to know before reading it."""
-    points = {"refused": facts.refusals, "findings": facts.findings, "warnings": facts.warnings}
+    points = {
+        "refused": facts.refusals,
+        "falls_short": facts.shortfalls,
+        "to_do": facts.advice,
+        "findings": facts.findings,
+        "warnings": facts.warnings,
+    }
     tables = "\n\n".join(f"**{markdown_text(title)}**\n\n{markdown_table(_narrowed(table))}" for title, table in facts.tables.items())
     result = {"result": dg.MetadataValue.md(tables.replace(", ", f",{NO_BREAK}"))} if tables else {}
     return {**result, **{name: dg.MetadataValue.md(_points(sentences)) for name, sentences in points.items() if sentences}}

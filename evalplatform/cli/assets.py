@@ -43,19 +43,19 @@ def list_assets(
 ) -> int:
     """List the current version of every artifact, with its files. Exit code 1 when there is none, or when --verify finds a damaged file.
 
-    What is of a cell or judge that the project file does not ask for says `retired`. What cannot be listed is named at the end, with exit
-    code 2.
+    What is of a cell or judge that the project file does not ask for says `retired`, and so does a comparison of cells. What cannot be
+    listed is named at the end, with exit code 2.
     """
     import orjson
 
     from evalplatform.cli.console import required_project, say
-    from evalplatform.project.partition_keys import current_keys, is_retired
+    from evalplatform.stages.retired import asked_for, is_retired
     from evalplatform.wiring import OpenedProject
 
     with OpenedProject(required_project(project)) as opened:
         manifests, unreadable = _readable(opened, _named(opened, suite, asset, partition))
         damaged = [problem for manifest in manifests for problem in _damaged_files(opened, manifest)] if verify else []
-        asked = current_keys(opened.project)
+        asked = asked_for(opened.project)
     retired = [is_retired(manifest.artifact, asked) for manifest in manifests]
     if json_result:
         rows = [
@@ -114,14 +114,16 @@ def download(
 
 
 def _say_retired(opened: "OpenedProject", manifests: "Sequence[ArtifactManifest]") -> None:
-    """Say which of the artifacts are of a cell or judge that the project file does not ask for."""
+    """Say which of the artifacts the project file does not ask for."""
     from evalplatform.cli.console import say
-    from evalplatform.project.partition_keys import current_keys, is_retired
+    from evalplatform.stages.comparison_stages import COMPARISON_ASSETS
+    from evalplatform.stages.retired import asked_for, is_retired
 
-    asked = current_keys(opened.project)
+    asked = asked_for(opened.project)
     for manifest in manifests:
         if is_retired(manifest.artifact, asked):
-            say(f"retired: {manifest.artifact.path} is of a cell or judge that the project file does not ask for.")
+            what = "a comparison" if manifest.artifact.asset in COMPARISON_ASSETS else "of a cell or judge"
+            say(f"retired: {manifest.artifact.path} is {what} that the project file does not ask for.")
 
 
 def _write_files(

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from evalplatform.cli.orchestration.backfill import BackfillOutcome, CallsMade
     from evalplatform.project.load import Project
     from evalplatform.stages.backfill import BackfillPlan, BackfillWork
+    from evalplatform.stages.report_findings import ReportFindings
     from evalplatform.wiring import OpenedProject
 
 
@@ -33,8 +34,8 @@ def backfill(
     """Make every partition that is missing, incomplete or stale, through Dagster.
 
     What is finished stays when others fail; the same command then makes the rest. Exit code 2 when something failed, when under 95% of the
-    questions were scored in every arm, or when --judge found no cell with answers to score. The Dagster instance is that of DAGSTER_HOME
-    where it is set, otherwise the project's own.
+    questions were scored in every arm, or when --judge found no cell with answers to score; a refused comparison is a warning. The Dagster
+    instance is that of DAGSTER_HOME where it is set, otherwise the project's own.
     """
     from evalplatform.cli.console import required_project, say
     from evalplatform.wiring import OpenedProject
@@ -45,13 +46,14 @@ def backfill(
         to_make = [work for work in works if work.partitions]
         if dry_run:
             return _told_plan(opened, works, as_json=json_result)
+        kept = _found_in_kept(opened, works)
     for line in left_out_lines(works):
         say(line)
     if not to_make:
-        return _told_nothing(works, as_json=json_result)
+        return _told_nothing(works, kept, as_json=json_result)
     if submit:
         return _submitted(found, to_make, as_json=json_result)
-    return _run(found, works, to_make, as_json=json_result)
+    return _run(found, works, to_make, kept, as_json=json_result)
 
 
 def chosen_works(opened: "OpenedProject", *, suite: str | None, judge: str | None, cell: str | None) -> list["BackfillWork"]:
@@ -145,17 +147,31 @@ def _planned_lines(plan: "BackfillPlan") -> Iterator[str]:
     yield from spend_cap_lines(plan.spend_cap, plan.price_usd)
 
 
-def _told_nothing(works: "Sequence[BackfillWork]", *, as_json: bool) -> int:
-    """Say that there is nothing to make; return 2 where that is because every cell was left out."""
+def _found_in_kept(opened: "OpenedProject", works: "Sequence[BackfillWork]") -> "ReportFindings":
+    """Return what is to be said of comparisons that are fresh: a refusal stands for as long as what was refused does."""
+    from evalplatform.stages.report_findings import ReportFindings, found_in_comparisons
+
+    found = ReportFindings()
+    for work in works:
+        context = opened.suite_context(work.suite)
+        found += found_in_comparisons(context, (context.upstream(state.asset, state.partition) for state in work.kept))
+    return found
+
+
+def _told_nothing(works: "Sequence[BackfillWork]", kept: "ReportFindings", *, as_json: bool) -> int:
+    """Say that there is nothing to make, and what stands; return 2 where there is nothing because every cell was left out."""
     from evalplatform.cli.console import say
+    from evalplatform.cli.results import finding_lines
 
     fresh = sum(work.fresh for work in works)
     if as_json:
-        _print_json({"works": [_work_json(work) for work in works], "partitions": 0})
+        _print_json({"works": [_work_json(work) for work in works], "partitions": 0, "findings": kept.model_dump(mode="json")})
     elif _all_left_out(works):
         say("error: no cell has answers that can be scored; `evalplatform backfill` without --judge asks for them.")
     else:
         typer.echo(f"nothing to make: {plural(fresh, 'partition')} fresh; {plural(0, 'model call')}")
+    for line in finding_lines(kept):
+        say(line)
     return 2 if _all_left_out(works) else 0
 
 
@@ -177,8 +193,10 @@ def _submitted(project: "Project", works: "Sequence[BackfillWork]", *, as_json: 
     return 0
 
 
-def _run(project: "Project", works: "Sequence[BackfillWork]", to_make: "Sequence[BackfillWork]", *, as_json: bool) -> int:
-    """Run the work here, print what came of it, and return the exit code."""
+def _run(
+    project: "Project", works: "Sequence[BackfillWork]", to_make: "Sequence[BackfillWork]", kept: "ReportFindings", *, as_json: bool
+) -> int:
+    """Run the work here, print what came of it and what stands beside it, and return the exit code."""
     from evalplatform.cli.console import say, shown_progress
     from evalplatform.cli.orchestration.backfill import run_backfill
     from evalplatform.cli.orchestration.home import dagster_home
@@ -186,7 +204,8 @@ def _run(project: "Project", works: "Sequence[BackfillWork]", to_make: "Sequence
 
     home = dagster_home(project, environ=os.environ)
     with shown_progress() as on_progress:
-        outcome = run_backfill(project, home, to_make, on_progress=on_progress)
+        made = run_backfill(project, home, to_make, on_progress=on_progress)
+    outcome = made.with_changes(findings=made.findings + kept)
     if as_json:
         _print_json({**outcome.model_dump(mode="json"), "works": [_work_json(work) for work in works]})
     else:

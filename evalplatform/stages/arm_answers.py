@@ -72,14 +72,21 @@ async def materialize_arm_answers(context: SuiteContext, cell: Cell, *, before_a
 
 def answer_inputs(context: SuiteContext, cell: Cell, questions: QuestionSet, opened: OpenTreatments) -> dict[str, str]:
     """Return the named inputs of a cell's answers."""
-    suite = context.suite
     return {
         "question_set": questions.digest,
         **corpus_inputs(opened.arms, opened.digests),
-        "answer_prompt": ANSWER_PROMPT_DIGEST,
         "cell": cell.behaviour_digest,
         # The seed is no part of the cell's key; another seed asks for other samples, though.
         "seed": str(cell.sampling.seed),
+        **asking_inputs(context),
+    }
+
+
+def asking_inputs(context: SuiteContext) -> dict[str, str]:
+    """Return those named inputs of answers that say how every cell of the suite is asked."""
+    suite = context.suite
+    return {
+        "answer_prompt": ANSWER_PROMPT_DIGEST,
         "draws": str(suite.draws),
         "retrieval": json_digest([suite.top_k, suite.rerank_threshold, RERANKER]),
     }

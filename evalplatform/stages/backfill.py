@@ -1,6 +1,6 @@
 """What a backfill has to make, and what it would ask: chosen by the state of each partition, counted without a model call."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from evalplatform.judging.records import JudgeTask
 from evalplatform.kernel.usage import known_sum
@@ -26,12 +26,16 @@ class LeftOut(Value):
 
 
 class BackfillWork(Value):
-    """The partitions of a suite that a backfill makes, in the order of the data, and the cells that it leaves out."""
+    """The partitions of a suite that a backfill makes, in the order of the data, and the cells that it leaves out.
+
+    `fresh` counts those that it has nothing to do for; `kept` are the comparisons of cells among them, whose refusals stand.
+    """
 
     suite: str
     partitions: tuple[PartitionState, ...]
     left_out: tuple[LeftOut, ...] = ()
     fresh: int = 0
+    kept: tuple[PartitionState, ...] = ()
 
     def assets_of(self, *, cell: str | None = None, judge: str | None = None) -> tuple[str, ...]:
         """Return the assets to make of a cell under a judge; without a judge those of its answers, without both the sources.
@@ -86,7 +90,7 @@ def chosen_work(suite: str, states: Sequence[PartitionState], *, cell: str | Non
     within = [state for state in states if cell is None or (state.cell in (None, cell) and state.asset not in COMPARISON_ASSETS)]
     if judge is None:
         chosen = [state for state in within if not state.is_fresh]
-        return BackfillWork(suite=suite, partitions=tuple(chosen), fresh=len(within) - len(chosen))
+        return BackfillWork(suite=suite, partitions=tuple(chosen), fresh=len(within) - len(chosen), kept=_fresh_comparisons(within))
     answers = {state.cell: state for state in within if state.cell is not None and state.judge is None}
     left_out = {of_cell: reason for of_cell, state in answers.items() if (reason := _why_not_judged(state))}
     of_judge = [state for state in within if state.judge == judge]
@@ -100,7 +104,12 @@ def chosen_work(suite: str, states: Sequence[PartitionState], *, cell: str | Non
         partitions=tuple(chosen),
         left_out=tuple(LeftOut(cell=of_cell, judge=judge, reason=reason) for of_cell, reason in left_out.items()),
         fresh=len(judged) + len(comparisons) - len(chosen),
+        kept=_fresh_comparisons(comparisons),
     )
+
+
+def _fresh_comparisons(states: Iterable[PartitionState]) -> tuple[PartitionState, ...]:
+    return tuple(state for state in states if state.asset in COMPARISON_ASSETS and state.is_fresh)
 
 
 def _why_not_judged(answers: PartitionState) -> str | None:

@@ -8,14 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.comparisons.plugin_delta_records import FewPairs, PluginDelta
 from evalplatform.comparisons.refusals import Refused
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.reports.html import Download
 from evalplatform.reports.page import Page, page_html, page_markdown
-from evalplatform.reports.refusal_words import refusal_sentence
+from evalplatform.reports.plugin_delta_words import delta_warning
 from evalplatform.stages import arm_answers, arm_summary, judged_scores
 from evalplatform.stages.checks.stored import refuse_where_blocked
 from evalplatform.stages.compared_runs import RunVersions, current_versions
+from evalplatform.stages.comparison_advice import stale_sides, suite_refusal_sentence
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.facts import ComparisonFacts
 
@@ -72,24 +74,39 @@ def summaries_of(versions: Mapping[str, RunVersions]) -> dict[str, str | None]:
     return {cell_id: version.summary.data_version for cell_id, version in versions.items()}
 
 
-def refusal_sentences(refused: Iterable[Refused]) -> tuple[str, ...]:
+def refusal_sentences(context: SuiteContext, refused: Iterable[Refused]) -> tuple[str, ...]:
     """Return every refusal as a sentence, each once."""
-    return tuple(dict.fromkeys(refusal_sentence(refusal) for one in refused for refusal in one.refusals))
+    return tuple(dict.fromkeys(suite_refusal_sentence(context, refusal) for one in refused for refusal in one.refusals))
+
+
+def delta_shortfalls(delta: PluginDelta) -> tuple[str, ...]:
+    """Return why a plugin delta that was made is no answer: arms that were scored in both runs for too few questions."""
+    return tuple(delta_warning(warning) for warning in delta.warnings if isinstance(warning, FewPairs))
 
 
 def comparison_facts(
-    page: Page, *, cells: Sequence[Cell], versions: Mapping[str, RunVersions], refusals: Sequence[str], main_sections: Sequence[str]
+    context: SuiteContext,
+    page: Page,
+    *,
+    cells: Sequence[Cell],
+    versions: Mapping[str, RunVersions],
+    refusals: Sequence[str] = (),
+    shortfalls: Sequence[str] = (),
+    main_sections: Sequence[str],
 ) -> ComparisonFacts:
-    """Return what a comparison says of itself: who was compared, who is missing, why it was refused, and what its page tells first.
+    """Return what a comparison says of itself: who was compared, who is missing, why it is no answer, and what its page tells first.
 
     `main_sections` are the keys of the page's sections whose tables are kept; those that the page does not have are passed over.
     """
+    told = (*refusals, *shortfalls)
     return ComparisonFacts(
         compared=tuple(versions),
         missing=tuple(cell.id for cell in cells if cell.id not in versions),
         refusals=tuple(refusals),
+        shortfalls=tuple(shortfalls),
+        advice=stale_sides(context, versions) if refusals else (),
         findings=tuple(finding.sentence for finding in page.findings),
-        warnings=tuple(notice.text for notice in page.notices if not notice.text.endswith(tuple(refusals))),
+        warnings=tuple(notice.text for notice in page.notices if not notice.text.endswith(told)),
         tables={section.title: section.table for section in page.sections if section.key in main_sections},
         complete=all(version.complete for version in versions.values()),
     )

@@ -131,8 +131,13 @@ def project_comparisons(project: Project) -> tuple[str, ...]:
 
 def suite_comparisons(context: SuiteContext) -> Iterator[Comparison]:
     """Iterate over every partition of the suite's comparisons, in the order in which they are made: judge by judge."""
-    cells = context.project.cells_of(context.suite_id)
-    for judge in context.project.judges_of(context.suite_id):
+    return comparisons_of(context.project, context.suite_id)
+
+
+def comparisons_of(project: Project, suite_id: str) -> Iterator[Comparison]:
+    """Iterate over every partition of the comparisons of a project's suite, as `suite_comparisons` does of an opened one."""
+    cells = project.cells_of(suite_id)
+    for judge in project.judges_of(suite_id):
         for stage in wanted_comparisons(cells):
             of_cells: Sequence[Cell | None] = paired_plugin_cells(cells) if stage.of_plugin_cells else (None,)
             for cell in of_cells:

@@ -145,16 +145,24 @@ class ComparisonFacts(Value):
     """Of a comparison of cells (`plugin_deltas`, `matrix_rollup`, `model_comparison`): what it compared, and what it refused to.
 
     `compared` and `missing` are cell ids; the missing ones have no scores under the judge. `refusals` are the sentences of what was not
-    compared; `findings` and `warnings` those of its page, and `tables` its main ones, by title. `complete` is that of all it read.
+    compared, `shortfalls` those of what was and is no answer, and `advice` says what to do about either where the stage knows. `findings`
+    and `warnings` are those of its page, and `tables` its main ones, by title. `complete` is that of all it read.
     """
 
     compared: tuple[str, ...]
     missing: tuple[str, ...] = ()
     refusals: tuple[str, ...] = ()
+    shortfalls: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     tables: dict[str, Table] = Field(default_factory=dict)
     complete: bool
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether everything could be compared, and enough of it was scored."""
+        return not self.refusals and not self.shortfalls
 
 
 def as_facts(facts: Value) -> dict[str, JsonValue]:

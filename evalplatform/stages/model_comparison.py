@@ -14,7 +14,7 @@ from evalplatform.stages.context import StageResult, SuiteContext
 from evalplatform.stages.suite_comparison import Compared, SuiteComparison
 
 ASSET = "model_comparison"
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 FILE_STEM = "model-comparison"
 MOST_CELLS = 40
 """Cells are compared pair by pair: 40 are 780 pairs an arm; 200 took 35 s and 7 MB an arm, and nobody reads that."""
@@ -48,7 +48,8 @@ def _compared(context: SuiteContext, runs: Sequence[ComparedRun], missing: Mappi
     return Compared(
         data=model_comparison_json(made),
         page=page.model_copy(update={"notices": notices}),
-        refusals=refusal_sentences(found for found in made.values() if isinstance(found, Refused)) + _shortfalls(made),
+        refusals=refusal_sentences(context, (found for found in made.values() if isinstance(found, Refused))),
+        shortfalls=_shortfalls(made),
         main_sections=tuple(f"{arm}-{section}" for arm in made for section in MAIN_SECTIONS),
     )
 

@@ -8,10 +8,10 @@ from evalplatform.reports import words
 from evalplatform.stages import arm_answers, judged_scores
 from evalplatform.stages.checks.check import CheckResult
 from evalplatform.stages.context import SuiteContext
-from evalplatform.stages.facts import comparison_facts_of, report_facts, score_facts
+from evalplatform.stages.facts import ComparisonFacts, comparison_facts_of, report_facts, score_facts
 
 COMPARABLE = "comparable"
-"""The check of everything that compares cells: it fails where something was refused, with the reasons."""
+"""The check of everything that compares cells: it fails where something was refused or too little was scored, with the reasons."""
 
 
 class Shortfall(Value):
@@ -108,22 +108,29 @@ def found_in_reports(context: SuiteContext, reports: Iterable[ArtifactManifest])
 
 
 def found_in_comparisons(context: SuiteContext, comparisons: Iterable[ArtifactManifest]) -> ReportFindings:
-    """Return what is to be said of a suite's comparisons of cells: for each asset what was refused, with the first reason."""
-    refused: dict[str, list[ArtifactManifest]] = {}
+    """Return what is to be said of a suite's comparisons of cells: for each asset which are no answer, with the first one's reason."""
+    failed: dict[str, list[ArtifactManifest]] = {}
     for manifest in comparisons:
-        if comparison_facts_of(manifest).refusals:
-            refused.setdefault(manifest.artifact.asset, []).append(manifest)
+        if not comparison_facts_of(manifest).is_answer:
+            failed.setdefault(manifest.artifact.asset, []).append(manifest)
     checks = (
         FailedCheck(
             suite=context.suite_id,
             check=COMPARABLE,
             asset=asset,
             partitions=tuple(manifest.artifact.partition for manifest in of_asset),
-            sentence=f"{asset} was refused: {comparison_facts_of(of_asset[0]).refusals[0]}",
+            sentence=_why_no_answer(asset, comparison_facts_of(of_asset[0])),
         )
-        for asset, of_asset in refused.items()
+        for asset, of_asset in failed.items()
     )
     return ReportFindings(failed_checks=tuple(checks))
+
+
+def _why_no_answer(asset: str, facts: ComparisonFacts) -> str:
+    """Return the first reason why a comparison is no answer, with what to do about it where that is known."""
+    if facts.refusals:
+        return " ".join([f"{asset} was refused: {facts.refusals[0]}", *facts.advice])
+    return f"{asset} is no answer: {facts.shortfalls[0]}"
 
 
 def other_failed_checks(results: Iterable[CheckResult]) -> tuple[CheckResult, ...]:

@@ -1,6 +1,6 @@
 """How a comparison over many cells of a suite under one judge is made and stored; what is computed differs from stage to stage."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evalplatform.comparisons.compared_run import ComparedRun
@@ -28,12 +28,14 @@ class Compared:
         data: its JSON.
         page: its report.
         refusals: the sentences of what it refused to compare.
+        shortfalls: those of what it compared and that is no answer.
         main_sections: the keys of the page's sections that a reader sees first.
     """
 
     data: bytes
     page: Page
     refusals: tuple[str, ...]
+    shortfalls: tuple[str, ...]
     main_sections: tuple[str, ...]
 
 
@@ -73,7 +75,23 @@ class SuiteComparison:
             return known
         missing = {cell.id: f"it has no scores by {judge.id}" for cell in cells if cell.id not in versions}
         made = self.compare(context, [compared_run(context, version) for version in versions.values()], missing)
-        facts = comparison_facts(made.page, cells=cells, versions=versions, refusals=made.refusals, main_sections=made.main_sections)
+        facts = comparison_facts(
+            context,
+            made.page,
+            cells=cells,
+            versions=versions,
+            refusals=made.refusals,
+            shortfalls=(*_alone(versions, judge), *made.shortfalls),
+            main_sections=made.main_sections,
+        )
         json_file = f"{self.file_stem}.json"
         reports = report_files(made.page, markdown_file=f"{self.file_stem}.md", html_file=f"{self.file_stem}.html", json_file=json_file)
         return stored_result(context, key, files={json_file: made.data, **reports}, facts=as_facts(facts))
+
+
+def _alone(cells: Iterable[str], judge: JudgeCell) -> tuple[str, ...]:
+    """Return that a single cell has scores, where that is so: what is made of it is no comparison yet."""
+    scored = list(cells)
+    return (
+        (f"Of these cells only {scored[0]} has scores by {judge.id}: there is nothing to compare it with yet.",) if len(scored) == 1 else ()
+    )

@@ -11,7 +11,7 @@ from evalplatform.artifacts.records import ArtifactId, ArtifactManifest
 from evalplatform.kernel.errors import EvalplatformError, StorageError, StorageUnavailableError
 from evalplatform.kernel.values import Value
 from evalplatform.project.load import Project, load_project
-from evalplatform.project.partition_keys import CurrentKeys, current_keys, is_retired
+from evalplatform.stages.retired import AskedFor, asked_for, is_retired
 from evalplatform.web.errors import visitors_sentence
 
 READERS = 8
@@ -20,19 +20,18 @@ State = Literal["current", "retired", "not in the project file", "damaged", "unk
 
 
 class ListedKeys(Value):
-    """What the project file asks for now: its suites and their partition keys; None, with a notice, where it cannot be read."""
+    """What the project file asks for now; None, with a notice, where it cannot be read."""
 
-    suites: frozenset[str] = frozenset()
-    keys: CurrentKeys | None
+    asked: AskedFor | None
     notice: str | None = None
 
     def state(self, artifact: ArtifactId) -> State:
         """Say whether the project file still asks for an artifact's partition."""
-        if self.keys is None:
+        if self.asked is None:
             return "unknown"
-        if artifact.suite not in self.suites:
+        if artifact.suite not in self.asked.suites:
             return "not in the project file"
-        return "retired" if is_retired(artifact, self.keys) else "current"
+        return "retired" if is_retired(artifact, self.asked) else "current"
 
 
 class FileView(Value):
@@ -76,9 +75,9 @@ def listed_keys(project: Project) -> ListedKeys:
     """Return the keys of the project file as it is now: cells and judges may have been edited since the app started."""
     try:
         now = project if project.file is None else load_project(project.file)
-        return ListedKeys(suites=frozenset(now.settings.suites), keys=current_keys(now))
+        return ListedKeys(asked=asked_for(now))
     except EvalplatformError as error:
-        return ListedKeys(keys=None, notice=f"The project file cannot be read, so nothing is known of what is retired: {error}")
+        return ListedKeys(asked=None, notice=f"The project file cannot be read, so nothing is known of what is retired: {error}")
 
 
 def suite_views(catalog: ArtifactCatalog, keys: ListedKeys, *, reports_shown: int) -> list[SuiteView]:
