@@ -18,13 +18,15 @@ from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.kernel.values import Value
 from evalplatform.reports.arms_v1_blocks import cost_summary_block, retrieval_summary_block, summary_block
+from evalplatform.reports.arms_v1_consistency import consistency_warnings
 from evalplatform.reports.arms_v1_rows import Records, answer_row, score_row, timing_row
 from evalplatform.reports.arms_v1_wire import JsonObject, WireAnswer, WireEvaluation, WireFile, checked
 from evalplatform.stats.multiplicity import Correction
 
 REJECTED_SUFFIX = ".rejected"
 _STREAMED_LISTS = ("answers", "evaluations")
-_JSON_ERROR = re.compile(r"(?P<what>.*) at line (?P<line>\d+) column \d+")
+_JSON_ERROR = re.compile(r"(?P<what>.*) at line (?P<line>\d+) column (?P<column>\d+)")
+_NO_JSON_NUMBER = re.compile(rb".?(NaN|Infinity)", re.DOTALL)
 
 Payload = Mapping[str, JsonValue | Records]
 """An arms.v1 object, its long lists perhaps made as they are read."""
@@ -47,7 +49,7 @@ class ArmsV1(Value):
 
     `plugins` holds the stamps as the file states them: what another tool stamps is open. `summary`, `cost_summary` and `retrieval_summary`
     are the blocks as the file states them; `recomputed_summary` and its like compute them again. `materials` holds the judge materials
-    whose text has its digest. `warnings` says in one sentence each what was skipped.
+    whose text has its digest. `warnings` says in one sentence each what was skipped, and which parts do not fit each other.
     """
 
     source: str
@@ -152,11 +154,15 @@ def read_arms_v1(path: str | Path) -> ArmsV1:
             answers.append(answer_row(wire, question_id=record.question_id, arm=arm, draw=head.draw))
             timings.append(timing_row(wire, question_id=record.question_id, arm=arm, draw=head.draw))
     reasons = {(answer.question_id, answer.arm): answer.reason for answer in answers}
-    scores = [
-        score_row(wire, question_id=record.question_id, arm=arm, draw=head.draw, missing_reason=reasons.get((record.question_id, arm)))
-        for record in _evaluations(_drained(head.evaluations or []), head.arms, {question.id for question in questions}, path)
-        for arm, wire in record.scores.items()
-    ]
+    texts = {question.id: question.question for question in questions}
+    scores: list[JudgedScore] = []
+    evaluated_texts: dict[str, str] = {}
+    for judged in _evaluations(_drained(head.evaluations or []), head.arms, texts.keys(), path):
+        if judged.question_text is not None:
+            evaluated_texts[judged.question_id] = judged.question_text
+        for arm, score in judged.scores.items():
+            missing = reasons.get((judged.question_id, arm))
+            scores.append(score_row(score, question_id=judged.question_id, arm=arm, draw=head.draw, missing_reason=missing))
     materials = {digest: text for digest, text in head.judge_materials.items() if text_digest(text) == digest}
     return ArmsV1(
         source=str(path),
@@ -190,10 +196,13 @@ def read_arms_v1(path: str | Path) -> ArmsV1:
         summary=head.summary,
         cost_summary=head.cost_summary,
         retrieval_summary=head.retrieval_summary,
-        warnings=tuple(
-            f"{path}: judge material {digest} does not have that digest and is skipped."
-            for digest in head.judge_materials
-            if digest not in materials
+        warnings=(
+            *(
+                f"{path}: judge material {digest} does not have that digest and is skipped."
+                for digest in head.judge_materials
+                if digest not in materials
+            ),
+            *consistency_warnings(str(path), answers=answers, scores=scores, answered_texts=texts, evaluated_texts=evaluated_texts),
         ),
     )
 
@@ -306,12 +315,18 @@ def _stated_correction(summary: Mapping[str, Any]) -> Correction:
 def loaded_json(path: Path) -> object:
     """Return the JSON of a file. Raises InputError where it cannot be read or is no JSON (NaN and infinities are not)."""
     try:
-        return from_json(path.read_bytes(), allow_inf_nan=False)  # orjson parses through a tree of its own, twice the size of the file
+        content = path.read_bytes()
+        return from_json(content, allow_inf_nan=False)  # orjson parses through a tree of its own, twice the size of the file
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}.", file=path) from error
     except ValueError as error:
         found = _JSON_ERROR.fullmatch(str(error))
-        what, line = (str(error), None) if found is None else (found["what"], int(found["line"]))
+        if found is None:
+            raise InputError(f"is not JSON: {error}.", file=path) from error
+        line = int(found["line"])
+        near = content.split(b"\n")[line - 1][max(int(found["column"]) - 2, 0) :]
+        number = _NO_JSON_NUMBER.match(near)
+        what = found["what"] if number is None else f"{number[1].decode()} is no number there; what is missing is null"
         raise InputError(f"is not JSON: {what}.", file=path, line=line) from error
 
 

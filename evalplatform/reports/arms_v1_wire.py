@@ -8,11 +8,17 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StrictStr, ValidationError, model_validator
 
+from evalplatform.kernel.digests import canonical_json
 from evalplatform.kernel.errors import InputError
+from evalplatform.plugins.plugin import REF_PREFIX, short_digest
 from evalplatform.plugins.plugin_set import EMPTY_PLUGIN_SET_ID, NO_PLUGINS_LABEL
+from evalplatform.reports.wire_rules import wire_rule
 
 JsonObject = dict[str, JsonValue]
 SCHEMA_VERSION = "arms.v1"
+
+MOST_COUNTED, MOST_USD, MOST_SECONDS = 10**15, 10**9, 10**9
+"""No run counts, costs or takes more; what says so was not measured, and would drown every number that it is compared with."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -24,7 +30,7 @@ def _as_text_id(value: object) -> object:
 
 def _refuse_bool(value: object) -> object:
     if isinstance(value, bool | str):
-        raise ValueError("must be a number")
+        raise ValueError(f"must be a number, not {value!r}")
     return value
 
 
@@ -38,9 +44,12 @@ def _null_as_no_items(value: object) -> object:
 
 QuestionId = Annotated[str, BeforeValidator(_as_text_id), Field(min_length=1)]
 Number = Annotated[float, BeforeValidator(_refuse_bool)]
-Count = Annotated[int, BeforeValidator(_refuse_bool), Field(ge=0)]
+Count = Annotated[int, BeforeValidator(_refuse_bool), Field(ge=0, le=MOST_COUNTED)]
+Usd = Annotated[Number, Field(ge=0, le=MOST_USD)]
+Seconds = Annotated[Number, Field(ge=0, le=MOST_SECONDS)]
 Points = Annotated[Number, Field(ge=0, le=100)]
 Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+PluginStamps = Annotated[tuple[dict[str, JsonValue], ...], BeforeValidator(_null_as_no_items)]
 OpenObject = Annotated[dict[str, JsonValue], BeforeValidator(_null_as_empty)]
 
 
@@ -57,16 +66,18 @@ class WireChunk(_Wire):
 
 
 class WireMetrics(_Wire):
-    """What one answer used. Seconds, US dollars, tokens."""
+    """What one answer used, and how long it is. Seconds, US dollars, tokens, characters."""
 
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     reasoning_tokens: Count | None = None
     cache_read_tokens: Count | None = None
-    cost_usd: Number | None = None
-    latency_sec: Annotated[Number, Field(ge=0)] | None = None
-    ttft_sec: Annotated[Number, Field(ge=0)] | None = None
+    cost_usd: Usd | None = None
+    latency_sec: Seconds | None = None
+    ttft_sec: Seconds | None = None
     n_calls: Count = 1
+    raw_answer_chars: Count | None = None
+    final_answer_chars: Count | None = None
 
 
 class WireArm(_Wire):
@@ -144,6 +155,7 @@ class WireEvaluation(_Wire):
     """One question's scores by arm; null where there was nothing to judge."""
 
     question_id: QuestionId
+    question_text: str | None = None
     scores: dict[str, WireScore | None]
 
 
@@ -158,7 +170,7 @@ class WireFile(_Wire):
     harness: str | None = None
     plugin_set: str = NO_PLUGINS_LABEL
     plugin_set_id: str = EMPTY_PLUGIN_SET_ID
-    plugins: Annotated[tuple[dict[str, JsonValue], ...], BeforeValidator(_null_as_no_items)] = ()
+    plugins: PluginStamps = ()
     arms: Annotated[tuple[StrictStr, ...], Field(min_length=1)]
     baseline_arm: str = "baseline"
     total_questions: Count | None = None
@@ -177,6 +189,7 @@ class WireFile(_Wire):
     question_set_hash: str | None = None
     cluster_field: str | None = None
     arm_specs: dict[str, str] = Field(default_factory=dict)
+    cell_key: str | None = None
     draw: Count = 0
 
     @model_validator(mode="after")
@@ -185,6 +198,7 @@ class WireFile(_Wire):
             raise ValueError("two arms have one name")
         if self.evaluations is not None and not (self.judge_model and self.judge_provider):
             raise ValueError("a judged file names its judge: judge_model and judge_provider must not be empty")
+        _refuse_other_plugins(self)
         return self
 
 
@@ -200,6 +214,7 @@ class WireHead(_Wire):
     harness: str | None = None
     plugin_set: str = "none"
     plugin_set_id: str | None = None
+    plugins: PluginStamps = ()
     arms: Annotated[tuple[StrictStr, ...], Field(min_length=1)]
     baseline_arm: str = "baseline"
     total_questions: Count | None = None
@@ -222,6 +237,24 @@ class WireHead(_Wire):
     rerank_threshold: Number | None = None
     reranker: str | None = None
     truncated: str | None = None
+    cell_key: str | None = None
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> "WireHead":
+        _refuse_other_plugins(self)
+        return self
+
+
+def _refuse_other_plugins(head: WireFile | WireHead) -> None:
+    """Raise ValueError where a file of this platform, which alone states its cell's key, has another set than its plugins make."""
+    if head.cell_key is None:
+        return
+    label = "+".join(str(stamp.get("ref", "")).removeprefix(REF_PREFIX) for stamp in head.plugins) or NO_PLUGINS_LABEL
+    if head.plugin_set != label:
+        raise ValueError(f"plugin_set is {head.plugin_set!r}, and plugins are {label!r}")
+    set_id = short_digest(canonical_json(list(head.plugins)).decode()) if head.plugins else EMPTY_PLUGIN_SET_ID
+    if head.plugin_set_id != set_id:
+        raise ValueError(f"plugin_set_id is {head.plugin_set_id!r}, and that of the plugins is {set_id!r}")
 
 
 def checked(model: type[M], value: object, *, file: object, where: str = "") -> M:
@@ -233,6 +266,6 @@ def checked(model: type[M], value: object, *, file: object, where: str = "") -> 
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = error.errors(include_url=False)[0]
         field = ".".join([where, *map(str, first["loc"])]).strip(".")
-        raise InputError(f"{first['msg'].removeprefix('Value error, ')}.", file=file, field=field or None) from error
+        raise InputError(wire_rule(first), file=file, field=field or None) from error

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from evalplatform.comparisons.compared_run import PROVIDER_ADDRESS, ComparedRun, RunIdentity
 from evalplatform.comparisons.run_factors import arm_content_digests, config_without_seed, question_texts_digest, retrieval_settings
+from evalplatform.kernel.errors import InputError
 from evalplatform.plugins.plugin_set import EMPTY_PLUGIN_SET_ID
 from evalplatform.reports.arms_v1_file import loaded_json
-from evalplatform.reports.arms_v1_wire import WireHead, checked
+from evalplatform.reports.arms_v1_wire import MOST_COUNTED, WireHead, checked
 from evalplatform.reports.compared_run_columns import rows_by_column
-from evalplatform.reports.compared_run_rows import cost_figures, rows_one_by_one
+from evalplatform.reports.compared_run_rows import FileRows, cost_figures, rows_one_by_one
 
 
 def read_compared_run(path: str | Path, *, name: str | None = None, lengths: bool = True) -> ComparedRun:
@@ -34,6 +35,7 @@ def compared_run_of(data: object, *, path: Path, name: str, lengths: bool = True
     """Return the run that a parsed arms.v1 object holds. Raises InputError as `read_compared_run` does."""
     head = checked(WireHead, data, file=path)
     rows = rows_by_column(head, lengths=lengths) or rows_one_by_one(head, path, lengths=lengths)
+    _refuse_impossible_lengths(rows, path)
     costs = {arm: cost_figures(head.cost_summary.get(arm), arm, path=path) for arm in head.arms}
     return ComparedRun(
         name=name,
@@ -47,6 +49,18 @@ def compared_run_of(data: object, *, path: Path, name: str, lengths: bool = True
         has_judge_metrics=bool(head.judge_metrics),
         truncated_reason=head.truncated,
     )
+
+
+def _refuse_impossible_lengths(rows: FileRows, path: Path) -> None:
+    """Raise InputError for the first stated length that no answer has."""
+    for arm, of_arm in rows.arms.items():
+        for name, chars in (("raw_answer_chars", of_arm.raw_chars), ("final_answer_chars", of_arm.final_chars)):
+            if chars and not 0 <= min(chars.values()) <= max(chars.values()) <= MOST_COUNTED:
+                question, stated = next((question, stated) for question, stated in chars.items() if not 0 <= stated <= MOST_COUNTED)
+                place = list(rows.question_texts).index(question)
+                raise InputError(
+                    f"is a number of characters, which {stated:g} is not.", file=path, field=f"answers.{place}.arms.{arm}.metrics.{name}"
+                )
 
 
 def _identity(head: WireHead, texts: Mapping[str, str], evaluated: tuple[str, ...] | None) -> RunIdentity:

@@ -144,12 +144,12 @@ def unscored(folder: Path) -> None:
         (
             spoiled(schema_version="arms.v9"),
             "schema",
-            "The file cannot be read as arms.v1: schema_version: Input should be 'arms.v1'.",
+            "The file cannot be read as arms.v1: schema_version: must be 'arms.v1', not 'arms.v9'.",
         ),
         (
             spoiled(arms=None),
             "schema",
-            "The file cannot be read as arms.v1: arms: Field required.",
+            "The file cannot be read as arms.v1: arms: is needed.",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) and " " not in value else "",

@@ -25,6 +25,10 @@ def judged() -> dict[str, Any]:
     return {**small(), "judge_model": "j", "judge_provider": "p", "evaluations": [{"question_id": 0, "scores": scores}]}
 
 
+def _with_metrics(**metrics: object) -> dict[str, object]:
+    return {"answers": [{"question_id": 0, "question_text": "How?", "arms": {"baseline": {"answer": "So.", "metrics": metrics}}}]}
+
+
 def stored(folder: Path, content: object) -> Path:
     path = folder / "run.json"
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
@@ -107,6 +111,24 @@ def test_a_material_that_fails_its_digest_is_skipped_with_a_warning(tmp_path: Pa
     assert bad in file.warnings[0]
 
 
+def test_scores_without_an_answer_and_other_texts_beside_scores_are_said(tmp_path: Path) -> None:
+    content = judged()
+    assert read_arms_v1(stored(tmp_path, content)).warnings == ()
+    content["evaluations"][0] |= {"question_text": "Why?", "scores": {"baseline": {"aggregate": 50}, "docs": {"aggregate": 60}}}
+    path = stored(tmp_path, content)
+    assert read_arms_v1(path).warnings == (
+        f"{path}: 1 score of the arm docs without an answer, since it failed or is not there (first: question '0').",
+        f"{path}: 1 question with another text in evaluations than in answers (first: question '0').",
+    )
+
+
+def test_what_is_written_here_and_by_the_reference_fits_itself(tmp_path: Path) -> None:
+    assert read_arms_v1(write_arms_v1(tmp_path / "run.json", payload_of())).warnings == ()
+    cases = sorted((Path(__file__).parents[1] / "cases/treatment-arms").glob("*/arms.json"))
+    assert cases
+    assert [warning for path in cases for warning in read_arms_v1(path).warnings] == []
+
+
 def test_the_files_own_correction_is_used_again(tmp_path: Path) -> None:
     payload = payload_of()
     path = write_arms_v1(tmp_path / "run.json", payload)
@@ -119,12 +141,12 @@ def test_the_files_own_correction_is_used_again(tmp_path: Path) -> None:
     ("change", "field", "rule"),
     [
         ({"schema_version": "arms.v2"}, "schema_version", "arms.v1"),
-        ({"arms": []}, "arms", "at least 1 item"),
+        ({"arms": []}, "arms", "must hold at least one item."),
         ({"arms": ["docs", "docs"]}, None, "two arms have one name"),
-        ({"answers": "none"}, "answers", "valid list"),
+        ({"answers": "none"}, "answers", "must be a list, not 'none'."),
         ({"judge_model": None}, None, "names its judge"),
-        ({"answers": [{"question_id": True, "question_text": "", "arms": {}}]}, "answers.0.question_id", "valid string"),
-        ({"answers": [{"question_id": "a", "arms": {}}]}, "answers.0.question_text", "required"),
+        ({"answers": [{"question_id": True, "question_text": "", "arms": {}}]}, "answers.0.question_id", "must be text, not True."),
+        ({"answers": [{"question_id": "a", "arms": {}}]}, "answers.0.question_text", "is needed."),
         ({"evaluations": [{"question_id": "z", "scores": {}}]}, "evaluations.0.question_id", "'z' has no answers in this file"),
         (
             {"evaluations": [{"question_id": 0, "scores": {}}, {"question_id": "0", "scores": {}}]},
@@ -135,7 +157,12 @@ def test_the_files_own_correction_is_used_again(tmp_path: Path) -> None:
         ({"evaluations": [{"question_id": 0, "scores": {"docs": {"aggregate": True}}}]}, "evaluations.0.scores.docs.aggregate", "a number"),
         ({"evaluations": [{"question_id": 0, "scores": {"docs": {"aggregate": "80"}}}]}, "evaluations.0.scores.docs.aggregate", "a number"),
         ({"evaluations": [{"question_id": 0, "scores": {"docs": {"aggregate": 101}}}]}, "evaluations.0.scores.docs.aggregate", "100"),
-        ({"judge_materials": {"sha256:1": "x"}}, "judge_materials.sha256:1.[key]", "match pattern"),
+        (_with_metrics(cost_usd=-5), "answers.0.arms.baseline.metrics.cost_usd", "must be at least 0, not -5"),
+        (_with_metrics(cost_usd=1e300), "answers.0.arms.baseline.metrics.cost_usd", "must be at most 1,000,000,000, not 1e+300"),
+        (_with_metrics(latency_sec=1e12), "answers.0.arms.baseline.metrics.latency_sec", "must be at most"),
+        (_with_metrics(prompt_tokens=1.5), "answers.0.arms.baseline.metrics.prompt_tokens", "must be a whole number, not 1.5"),
+        (_with_metrics(final_answer_chars=-1), "answers.0.arms.baseline.metrics.final_answer_chars", "must be at least 0, not -1"),
+        ({"judge_materials": {"sha256:1": "x"}}, "judge_materials.sha256:1.[key]", "must match ^sha256:"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -149,7 +176,14 @@ def test_what_is_wrong_in_a_file_is_named(tmp_path: Path, change: dict[str, obje
 
 @pytest.mark.parametrize(
     ("content", "rule"),
-    [("{", "is not JSON"), ('{"arms": ["a"], "answers": [], "x": NaN}', "is not JSON"), ("[]", "valid dictionary"), ("", "is not JSON")],
+    [
+        ("{", "is not JSON"),
+        ('{"arms": ["a"], "answers": [], "x": NaN}', "is not JSON: NaN is no number there; what is missing is null"),
+        ('{"arms": ["a"],\n"answers": [],\n"x": [-Infinity]}', r"run\.json:3: is not JSON: Infinity is no number there"),
+        ("[]", "must be an object, not a list"),
+        ("{}", "arms: is needed"),
+        ("", "is not JSON"),
+    ],
 )
 def test_what_is_no_json_object_is_named(tmp_path: Path, content: str, rule: str) -> None:
     with pytest.raises(InputError, match=rule) as caught:

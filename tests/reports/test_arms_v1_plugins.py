@@ -73,7 +73,31 @@ def test_a_file_without_plugin_stamps_has_none(tmp_path: Path) -> None:
     (tmp_path / "bare.json").write_text(json.dumps(raw))
     file = read_arms_v1(tmp_path / "bare.json")
     assert (file.plugin_set, file.plugin_set_id, file.plugins) == ("none", EMPTY_PLUGIN_SET_ID, ())
-    assert _edited(tmp_path, plugins=None).plugins == ()
+    assert _edited(tmp_path, plugins=None, plugin_set="none", plugin_set_id=EMPTY_PLUGIN_SET_ID).plugins == ()
+
+
+OTHER_ID = "sha256:" + "0" * 32
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"plugins": []}, "plugin_set is 'caveman:ultra+truncate:9', and plugins are 'none'."),
+        ({"plugin_set": "caveman:full"}, "plugin_set is 'caveman:full', and plugins are 'caveman:ultra+truncate:9'."),
+        ({"plugin_set_id": OTHER_ID}, f"plugin_set_id is '{OTHER_ID}', and that of the plugins is '{plugin_set_id(STAMPS)}'."),
+    ],
+)
+def test_a_file_of_this_platform_whose_plugins_do_not_fit_their_set_is_refused(
+    tmp_path: Path, changes: dict[str, object], said: str
+) -> None:
+    with pytest.raises(InputError) as found:
+        _edited(tmp_path, **changes)
+    assert found.value.rule == said
+    with pytest.raises(InputError) as found:
+        read_compared_run(tmp_path / "edited.json")
+    assert found.value.rule == said
+    # What another tool stamps is open: without our cell's key the file is one of its own.
+    assert _edited(tmp_path, **changes, cell_key=None).plugin_set == changes.get("plugin_set", "caveman:ultra+truncate:9")
 
 
 def test_stamps_that_are_no_list_of_objects_are_refused_with_their_place(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def _unknown_arm(data: dict[str, Any]) -> None:
     ("spoil", "field", "said"),
     [
         (_other_version, "schema_version", "plugin_delta.v1"),
-        (_no_arms, "arms", "required"),
+        (_no_arms, "arms", "is needed"),
         (_text_for_a_number, "score_deltas.docs.aggregate_delta", "must be a number"),
         (_unknown_arm, None, "Did you mean 'docs'?"),
     ],
