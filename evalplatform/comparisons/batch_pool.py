@@ -3,12 +3,14 @@
 Pooling weighs every question alike; the mean of the files' means weighs every file alike. With sets of different sizes the two differ.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from evalplatform.comparisons.comparability import refusals_among
+from evalplatform.comparisons.batch_clusters import pooled_clusters
+from evalplatform.comparisons.comparability import factor_refusals, refusals_among
 from evalplatform.comparisons.compared_run import ComparedRun
-from evalplatform.comparisons.refusals import Refused
+from evalplatform.comparisons.refusals import Refusal, Refused, SameRun
+from evalplatform.comparisons.run_clusters import common_clusters, labels_of
 from evalplatform.kernel.seeds import derived_seed
 from evalplatform.kernel.values import Value
 from evalplatform.stats.mean import plain_mean
@@ -58,8 +60,8 @@ class CellDelta(Value):
 class PooledDelta(Value):
     """The delta over every question of the batch. `effect` is None for a single pair.
 
-    `mean_of_file_means_points` weighs files instead of questions. Where a question was asked in several files, `effect` allows for that:
-    its clusters are the questions.
+    `mean_of_file_means_points` weighs files instead of questions. Where a question was asked in several files, or a run clusters its
+    questions, `effect` allows for that: its clusters are the questions, or the clusters that they lie in.
     """
 
     files: int
@@ -82,7 +84,7 @@ def cell_delta(arms: PairedArms) -> CellDelta | None:
         treatment_scored=len(run.arms[arms.treatment_arm].points),
         pairs=len(differences),
         mean_points=plain_mean(differences),
-        effect=_effect(differences, None, run.name),
+        effect=_effect(differences, labels_of(common_clusters([run]), arms.differences_points), run.name),
         stated_points=arms.stated_delta_points,
     )
 
@@ -91,7 +93,8 @@ def pool(cells: Sequence[PairedArms]) -> PooledDelta | Refused | None:
     """Return the delta over the questions of all runs, or why they are not pooled.
 
     Runs may differ in model, product, questions and treatment; not in the judge, in what it was shown, in plugins, in draws, or in the
-    content behind one arm's name.
+    content behind one arm's name, that of the baseline too. Sampling may differ between models, since not every model takes every setting,
+    and not between runs of one model. Runs that are one run, such as a file and its copy, are refused as well: each pair would count twice.
 
     Args:
         cells: runs that have points for at least one question in both arms; without any there is None.
@@ -100,24 +103,38 @@ def pool(cells: Sequence[PairedArms]) -> PooledDelta | Refused | None:
         return None
     runs = [cell.run for cell in cells]
     arms = {arm for cell in cells for arm in (cell.run.identity.baseline_arm, cell.treatment_arm)}
-    refusals = refusals_among("batch_pool", runs, arms=arms)
+    refusals = [*_repeated(runs), *refusals_among("batch_pool", runs, arms=arms), *_samplings_of_one_model(runs)]
     if refusals:
         return Refused(comparison="batch_pool", runs=tuple(run.name for run in runs), refusals=tuple(refusals))
     by_run = [cell.differences_points for cell in cells]
     differences = [difference for of_run in by_run for difference in of_run.values()]
-    questions = [_question_key(run, question) for run, of_run in zip(runs, by_run, strict=True) for question in of_run]
     return PooledDelta(
         files=len(cells),
         pairs=len(differences),
         mean_points=plain_mean(differences),
         mean_of_file_means_points=plain_mean([plain_mean(list(of_run.values())) for of_run in by_run]),
-        effect=_effect(differences, questions if len(set(questions)) < len(questions) else None, "pooled"),
+        effect=_effect(differences, pooled_clusters([(run, list(of_run)) for run, of_run in zip(runs, by_run, strict=True)]), "pooled"),
     )
 
 
-def _question_key(run: ComparedRun, question: str) -> str:
-    """Return what names a question across files: ids are unique in their own set of one product only."""
-    return "\x1f".join((run.identity.library_name or "", run.identity.question_texts_digest or run.name, question))
+def _repeated(runs: Sequence[ComparedRun]) -> list[SameRun]:
+    """Return the runs that are one by all that they say: draws of a model that always answers alike still differ in their times."""
+    alike: list[list[ComparedRun]] = []
+    for run in runs:
+        of_same = next((members for members in alike if (members[0].identity, members[0].arms) == (run.identity, run.arms)), None)
+        if of_same is None:
+            alike.append([run])
+        else:
+            of_same.append(run)
+    return [SameRun(runs=tuple(run.name for run in members)) for members in alike if len(members) > 1]
+
+
+def _samplings_of_one_model(runs: Sequence[ComparedRun]) -> Iterator[Refusal]:
+    by_model: dict[str | None, list[ComparedRun]] = {}
+    for run in runs:
+        by_model.setdefault(run.identity.model, []).append(run)
+    for of_model in by_model.values():
+        yield from factor_refusals("run_config", of_model)
 
 
 def _effect(differences: Sequence[float], clusters: Sequence[str] | None, label: str) -> PairedEffect | None:

@@ -196,6 +196,13 @@ class SameConfiguration(Value):
     judge_model: str | None
 
 
+class SameRun(Value):
+    """Runs are one run, such as a file and its copy: every answer would count more than once."""
+
+    reason: Literal["same_run"] = "same_run"
+    runs: tuple[str, ...]
+
+
 Refusal = Annotated[
     FactorRefusal
     | JudgeNotStamped
@@ -206,7 +213,8 @@ Refusal = Annotated[
     | MaterialNotStored
     | ScoredArmsDiffer
     | PinnedArmMissing
-    | SameConfiguration,
+    | SameConfiguration
+    | SameRun,
     Field(discriminator="reason"),
 ]
 

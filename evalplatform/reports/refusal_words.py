@@ -22,6 +22,7 @@ from evalplatform.comparisons.refusals import (
     SameConfiguration,
     SamePluginLabel,
     SamePluginSet,
+    SameRun,
     ScoredArmsDiffer,
 )
 from evalplatform.kernel.errors import nearest_name
@@ -169,6 +170,11 @@ def _(refusal: SameConfiguration) -> str:
         f"{words.listed(list(refusal.runs))} are runs of one configuration ({refusal.model or 'unknown model'}, judged by "
         f"{refusal.judge_model or 'nobody'}): samples of one thing, not rivals. Average them (--pool-replicates), or give one of them."
     )
+
+
+@refusal_sentence.register
+def _(refusal: SameRun) -> str:
+    return f"{words.listed(list(refusal.runs))} hold one run, so its answers would count again with each: leave one of them."
 
 
 def _sides(sides: Iterable[RunSays]) -> str:

@@ -274,7 +274,7 @@ def test_runs_that_differ_in_more_than_a_batch_may_are_not_pooled(changes: dict[
 
 
 def test_mixed_material_pools_with_nothing() -> None:
-    check = checked(run(judge_context=MIXED), run("opus_regular.json", judge_context=MIXED))
+    check = checked(run(judge_context=MIXED), run("opus_regular.json", model="opus", judge_context=MIXED))
     (pooling,) = (result.finding for result in check.results if result.check == "pooling")
     assert isinstance(pooling, NotPooled)
     assert pooling.refused.refusals == (

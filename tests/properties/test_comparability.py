@@ -75,7 +75,8 @@ AGAIN = replace(CONTROL, name="plain-again")
 
 def pair(kind: ComparisonKind) -> list[ComparedRun]:
     """Return two runs that differ in what the comparison is about."""
-    other = {"plugin_delta": PLUGIN, "model_comparison": changed(AGAIN, model="large")}.get(kind, AGAIN)
+    of_another_model = changed(AGAIN, model="large")
+    other = {"plugin_delta": PLUGIN, "model_comparison": of_another_model, "batch_pool": of_another_model}.get(kind, AGAIN)
     return [changed(run, cluster_field="page") for run in (CONTROL, other)]
 
 
