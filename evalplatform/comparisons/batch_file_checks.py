@@ -21,6 +21,7 @@ from evalplatform.comparisons.batch_findings import (
     OtherBaseline,
     OtherJudge,
     OtherTreatment,
+    PointsWithoutAnswer,
     Rejected,
     StaleProfile,
     SystemPromptMisplaced,
@@ -132,6 +133,13 @@ def _answers(run: ComparedRun, rules: BatchRules) -> Found:
     return AnswersMissing(total_questions=total, answers_by_arm=missing) if missing else None
 
 
+def _points(run: ComparedRun, rules: BatchRules) -> Found:
+    if not run.identity.is_judged:
+        return NOT_JUDGED
+    by_arm = {arm: count for arm in run.identity.arms if (count := run.arms[arm].points_without_answer)}
+    return PointsWithoutAnswer(questions=len(run.compared_questions), points_by_arm=by_arm) if by_arm else None
+
+
 def _system_prompt(run: ComparedRun, rules: BatchRules) -> Found:
     arm = treatment_of(run, rules)
     if arm is None:
@@ -204,6 +212,7 @@ _CHECKS: Mapping[FileCheckName, Callable[[ComparedRun, BatchRules], Found]] = {
     "judge_context": _judge_context,
     "question_count": _question_count,
     "answers": _answers,
+    "points": _points,
     "system_prompt": _system_prompt,
     "profile": _profile,
     "coverage": _coverage,

@@ -18,6 +18,7 @@ FileCheckName = Literal[
     "judge_context",
     "question_count",
     "answers",
+    "points",
     "system_prompt",
     "profile",
     "coverage",
@@ -153,6 +154,15 @@ class AnswersMissing(Value):
     answers_by_arm: dict[str, int]
 
 
+class PointsWithoutAnswer(Value):
+    """Scores with points where the answer failed, is blank or has no row, counted by arm; they are no points."""
+
+    check: Literal["points"] = "points"
+    finding: Literal["points_without_answer"] = "points_without_answer"
+    questions: int
+    points_by_arm: dict[str, int]
+
+
 class SystemPromptMisplaced(Value):
     """A profile's system prompt did not reach every answer of the treatment arm, or reached some of the baseline."""
 
@@ -228,6 +238,7 @@ BatchFinding = Annotated[
     | NoSuffixFits
     | WrongMap
     | AnswersMissing
+    | PointsWithoutAnswer
     | SystemPromptMisplaced
     | NoProfileDigest
     | StaleProfile

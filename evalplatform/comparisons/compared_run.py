@@ -99,8 +99,9 @@ class ComparedArm:
     """One arm of a run.
 
     Attributes:
-        points: 0 to 100 by question; a question without points is absent.
+        points: 0 to 100 by question; a question without points, or without an answer that did not fail, is absent.
         unscored_reasons: why questions are absent, counted.
+        points_without_answer: questions that are absent although the run states points, since there is no answer that these are of.
         answers: questions that the arm has a row for; `failed` of them failed.
         with_system_prompt: answers that did not fail and were sent a system prompt.
         profile_prompts: the digests of the profiles that one answer carries, sorted; one tuple for each distinct set. More than one says
@@ -112,6 +113,7 @@ class ComparedArm:
 
     points: Mapping[str, float]
     unscored_reasons: Mapping[str, int] = field(default_factory=dict)
+    points_without_answer: int = 0
     answers: int = 0
     failed: int = 0
     with_system_prompt: int = 0

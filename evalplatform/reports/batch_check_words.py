@@ -19,6 +19,7 @@ CHECK_WORDS: dict[CheckName, str] = {
     "judge_context": "all scores saw the same kind of material",
     "question_count": "has the expected number of questions",
     "answers": "has a row for every question in both arms",
+    "points": "all points are of answers",
     "system_prompt": "the profile reached the treatment and not the baseline",
     "profile": "was answered with the profile as it is now",
     "coverage": "enough questions were scored in both arms",
@@ -115,6 +116,13 @@ def _(finding: found.WrongMap) -> str:
 def _(finding: found.AnswersMissing) -> str:
     arms = [f"{arm} has {count:,}" for arm, count in finding.answers_by_arm.items()]
     return f"The file states {plural(finding.total_questions, 'question')}, and {words.listed(arms)} answer rows."
+
+
+@finding_sentence.register
+def _(finding: found.PointsWithoutAnswer) -> str:
+    arms = [f"{arm} has points for {count:,}" for arm, count in finding.points_by_arm.items()]
+    of = plural(finding.questions, "judged question")
+    return f"Of {of}, {words.listed(arms)} whose answer failed, is blank or is missing: these are no points, and are not counted."
 
 
 @finding_sentence.register

@@ -13,7 +13,7 @@ from typing import Any
 
 from evalplatform.comparisons.run_factors import profile_prompts
 from evalplatform.reports.arms_v1_wire import WireHead
-from evalplatform.reports.compared_run_rows import ArmRows, Difficulty, FileRows, stated_chars, unscored_reason
+from evalplatform.reports.compared_run_rows import ArmRows, Difficulty, FileRows, is_answered, stated_chars, unscored_reason
 
 Column = list[Any]
 Types = Set[type]
@@ -67,6 +67,7 @@ def _gathered(head: WireHead, *, lengths: bool) -> FileRows:
 
 def _add_answers(arm: ArmRows, questions: Sequence[str], records: Column) -> None:
     arm.answers = len(records)
+    arm.unanswered = {question for question, record in zip(questions, records, strict=True) if not is_answered(record)}
     arm.failed = len([None for record in records if record.get("error") is not None])
     prompted = [record for record in records if record.get("used_system_prompt") is True]
     arm.with_system_prompt = len([None for record in prompted if record.get("error") is None])

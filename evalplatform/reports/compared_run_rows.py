@@ -15,17 +15,19 @@ from pydantic import BaseModel, ConfigDict
 from evalplatform.comparisons.compared_run import ComparedArm, CostFigures
 from evalplatform.comparisons.run_factors import profile_prompts
 from evalplatform.kernel.errors import InputError, UnknownNameError
-from evalplatform.reports.arms_v1_wire import Count, Seconds, Usd, WireHead, checked
+from evalplatform.reports.arms_v1_wire import Count, Number, WireHead, checked
 
 Difficulty = str | int | float
+NO_ANSWER = "no_answer"
 
 
 class ArmRows:
-    """What is gathered of one arm, row by row."""
+    """What is gathered of one arm, row by row. `unanswered` are the questions without an answer: it failed, is blank, or has no row."""
 
     def __init__(self) -> None:
         self.points: dict[str, float] = {}
         self.unscored: Counter[str] = Counter()
+        self.unanswered: set[str] = set()
         self.answers = self.failed = self.with_system_prompt = 0
         self.profile_prompts: set[tuple[str, ...]] = set()
         self.material_digests: dict[str, str] = {}
@@ -33,10 +35,13 @@ class ArmRows:
         self.final_chars: dict[str, float] = {}
 
     def arm(self, cost: CostFigures) -> ComparedArm:
-        """Return what was gathered, and what the file says the arm cost."""
+        """Return what was gathered, and what the file says the arm cost. Points of what was not answered are none."""
+        of_nothing = self.unanswered & self.points.keys()
+        points = {question: points for question, points in self.points.items() if question not in of_nothing} if of_nothing else self.points
         return ComparedArm(
-            points=self.points,
-            unscored_reasons=dict(self.unscored),
+            points=points,
+            unscored_reasons=dict(self.unscored + Counter({NO_ANSWER: len(of_nothing)})),
+            points_without_answer=len(of_nothing),
             answers=self.answers,
             failed=self.failed,
             with_system_prompt=self.with_system_prompt,
@@ -92,6 +97,12 @@ def rows_one_by_one(head: WireHead, path: Path, *, lengths: bool) -> FileRows:
     )
 
 
+def is_answered(record: Mapping[str, Any]) -> bool:
+    """Return whether there is something to judge: an answer that did not fail and is not blank, as every judge of this platform asks."""
+    answer = record.get("answer")
+    return record.get("error") is None and isinstance(answer, str) and bool(answer) and not answer.isspace()
+
+
 def stated_chars(stated: object, text: str) -> float:
     """Return a length in characters: as stated, else that of the text."""
     return float(stated) if isinstance(stated, int | float) and not isinstance(stated, bool) else float(len(text))
@@ -99,7 +110,7 @@ def stated_chars(stated: object, text: str) -> float:
 
 def unscored_reason(score: Mapping[str, Any] | None) -> str:
     """Return why there are no points, without the details: `no_answer` where there was nothing to judge."""
-    return "no_answer" if score is None else str(score.get("error") or "unknown").split(": ")[0]
+    return NO_ANSWER if score is None else str(score.get("error") or "unknown").split(": ")[0]
 
 
 def cost_figures(block: object, arm: str, *, path: Path) -> CostFigures:
@@ -139,7 +150,10 @@ class _RowReader:
         for position, row in enumerate(rows):
             where = f"answers.{position}"
             question = self._question_id(row, where, seen)
-            for arm, record in self._by_arm(row, "arms", where).items():
+            records = self._by_arm(row, "arms", where)
+            for arm in self.arms.keys() - records.keys():
+                self.arms[arm].unanswered.add(question)
+            for arm, record in records.items():
                 self._add_answer(self.arms[arm], question, self._object(record, f"{where}.arms.{arm}"), f"{where}.arms.{arm}")
             text = row.get("question_text")
             if not isinstance(text, str):
@@ -167,6 +181,8 @@ class _RowReader:
 
     def _add_answer(self, arm: ArmRows, question: str, record: Mapping[str, Any], where: str) -> None:
         arm.answers += 1
+        if not is_answered(record):
+            arm.unanswered.add(question)
         if record.get("error") is not None:
             arm.failed += 1
         elif record.get("used_system_prompt") is True:
@@ -239,9 +255,9 @@ class _WireCost(BaseModel):
 
     n: Count | None = None
     cost_known_n: Count | None = None
-    total_cost_usd: Usd | None = None
+    total_cost_usd: Number | None = None
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     total_tokens: Count | None = None
-    mean_latency_sec: Seconds | None = None
-    mean_ttft_sec: Seconds | None = None
+    mean_latency_sec: Number | None = None
+    mean_ttft_sec: Number | None = None
