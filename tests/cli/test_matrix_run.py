@@ -216,6 +216,20 @@ def test_a_cell_that_fails_stops_no_other(command: Command, stub: ModelStub, mat
     assert [(delta.baseline_cell, delta.plugin_cell) for delta in rollup.plugin_deltas] == [("plain", "cut")]
 
 
+def test_what_makes_a_matrix_end_with_2_stands_at_the_top_of_its_rollup(command: Command, stub: ModelStub, matrix: Path) -> None:
+    with_cells(matrix, cell("plain"), cell("refused", model="no;do=status;code=400"))
+    ran = command(*RUN, "--matrix-cells", "matrix.json")
+    assert ran.code == 2
+    (told,) = [line.removeprefix("error: cell refused: ") for line in ran.err.splitlines() if line.startswith("error: cell refused: ")]
+    assert told.startswith(f"{PROMPTS} answers failed (generation_failed: ")
+    warnings = read_matrix_rollup(matrix / OUT / "matrix-rollup.json").warnings
+    assert warnings[0].startswith(f"The cell refused: {told}")
+    assert warnings[1].startswith("The cell refused: 0.0% of the questions were scored in both arms of a comparison; 95% are needed.")
+    assert len(warnings) == 2
+    readable = (matrix / OUT / "matrix-rollup.md").read_text()
+    assert 0 < readable.index("**Problem:** The cell refused: ") < readable.index("## Cells")
+
+
 def test_a_cell_that_a_check_stops_is_reported_and_is_in_no_number(command: Command, matrix: Path) -> None:
     edited(matrix / "evalplatform.yaml", ("    draws: 1", "    draws: 1\n    checks: {self_judging: {blocking: true}}"))
     edited(matrix / "evalplatform.yaml", ("model: grader", "model: large"))
@@ -229,7 +243,7 @@ def test_a_cell_that_a_check_stops_is_reported_and_is_in_no_number(command: Comm
     assert not (matrix / OUT / "cells" / "own-judge.json").exists()
 
 
-def test_a_pair_that_differs_in_sampling_too_is_refused_with_its_reason_and_the_rest_is_written(command: Command, matrix: Path) -> None:
+def test_a_plugin_cell_of_another_sampling_has_no_pair_and_the_rest_is_compared(command: Command, matrix: Path) -> None:
     all_cells = f"cells: [{', '.join(CELLS)}]"
     hot = '["caveman:full"], sampling: {temperature: 0.7}}'
     few = (
@@ -238,18 +252,18 @@ def test_a_pair_that_differs_in_sampling_too_is_refused_with_its_reason_and_the_
     )
     edited(matrix / "evalplatform.yaml", (all_cells, "cells: [small-plain, small-full, small-cut]"), few)
     ran = command(*RUN)
-    assert ran.code == 2
-    assert "error: The delta of small-full from small-plain is refused. The runs differ in answer sampling (run_config)" in ran.err
+    assert ran.code == 0
+    assert "warning: The cell small-full (caveman:full) has no plugin-free pair" in ran.err
     rollup = read_matrix_rollup(matrix / OUT / "matrix-rollup.json")
     assert [delta.plugin_cell for delta in rollup.plugin_deltas] == ["small-cut"]
-    assert [refused.plugin_cell for refused in rollup.refused_deltas] == ["small-full"]
+    assert (rollup.refused_deltas, len(rollup.warnings)) == ((), 1)
 
 
 def test_a_plugin_cell_without_a_pair_is_warned_of(command: Command, matrix: Path) -> None:
     with_cells(matrix, cell("cut", plugins="truncate:80"))
     ran = command(*RUN, "--matrix-cells", "matrix.json")
     assert ran.code == 0
-    assert "warning: The cell cut (truncate:80) has no plugin-free cell" in ran.err
+    assert "warning: The cell cut (truncate:80) has no plugin-free pair" in ran.err
 
 
 def test_the_spend_cap_holds_for_the_whole_matrix(command: Command, matrix: Path) -> None:

@@ -14,7 +14,8 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 def matrix() -> MatrixRollup:
     """Two models, one of them with a plugin set, an orphan, and a cell without a run."""
-    orphan = replace(changed(plugin_run(), model="large", plugin_set="truncate:80", plugin_set_id="sha256:" + "3" * 32), name="large-cut")
+    other = {"model": "large", "answering_digest": "sha256:large", "plugin_set": "truncate:80", "plugin_set_id": "sha256:" + "3" * 32}
+    orphan = replace(changed(plugin_run(), **other), name="large-cut")
     return roll_up([control_run(), plugin_run(), orphan], missing={"large": "HTTP 401: wrong key."})
 
 
@@ -79,7 +80,20 @@ def test_names_of_users_are_escaped_in_both_forms() -> None:
 
 def test_a_truncated_cell_is_a_problem() -> None:
     page = matrix_page(roll_up([replace(control_run(), truncated_reason="budget_exhausted")]))
-    assert page.notices[0].text == "The cell plain stopped before every question was asked: budget_exhausted."
+    assert page.notices[0].level == "problem"
+    assert page.notices[0].text == (
+        "The cell plain ended before its last question: the budget was spent. A rerun asks only what is missing."
+    )
+
+
+def test_what_a_cell_lacks_is_a_problem_before_what_is_only_to_be_known() -> None:
+    orphan = replace(changed(plugin_run(), model="large", answering_digest="sha256:large"), name="orphan")
+    page = matrix_page(roll_up([control_run(), orphan], flaws={"plain": ["3 answers failed.", "80.0% were scored; 95% are needed."]}))
+    assert [notice.level for notice in page.notices] == ["problem", "problem", "caution"]
+    assert [notice.text for notice in page.notices][:2] == [
+        "The cell plain: 3 answers failed.",
+        "The cell plain: 80.0% were scored; 95% are needed.",
+    ]
 
 
 def test_what_may_mislead_about_a_delta_is_said_with_its_pair() -> None:

@@ -1,12 +1,14 @@
 """matrix_rollup.v1: what is written, that it is read back, and what another tool's file may leave out."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from evalplatform.comparisons.matrix_rollup import roll_up
+from evalplatform.comparisons.plugin_delta_records import FewPairs
 from evalplatform.kernel.errors import InputError
 from evalplatform.reports.matrix_rollup_v1 import (
     cell_artifact,
@@ -17,7 +19,8 @@ from evalplatform.reports.matrix_rollup_v1 import (
 )
 from evalplatform.reports.matrix_stamp import with_matrix_cell
 from evalplatform.reports.plugin_delta_v1 import plugin_delta_payload
-from tests.support.plugin_cells import changed, control_run, plugin_run, unjudged
+from evalplatform.reports.plugin_delta_words import delta_warning
+from tests.support.plugin_cells import changed, control_run, plugin_run, unjudged, with_arm
 
 MADE_AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 
@@ -49,12 +52,13 @@ def test_cells_that_nobody_judged_have_no_summary_and_several_draws_name_the_fir
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    rollup = roll_up([control_run(), plugin_run(), changed(plugin_run(), model="orphan")])
+    orphan = changed(plugin_run(), model="orphan", answering_digest="sha256:orphan")
+    rollup = roll_up([control_run(), plugin_run(), orphan])
     path = tmp_path / "rollup.json"
     path.write_bytes(matrix_rollup_bytes(rollup, generated_at=MADE_AT))
     read = read_matrix_rollup(path)
     assert read.model_dump(mode="json") == json.loads(path.read_text())
-    assert read.warnings[0].startswith("The cell caveman (caveman:full) has no plugin-free cell")
+    assert read.warnings[0].startswith("The cell caveman (caveman:full) has no plugin-free pair, a cell of the same model")
 
 
 def test_a_refused_delta_stands_in_the_warnings_and_apart_with_every_reason(tmp_path: Path) -> None:
@@ -65,6 +69,20 @@ def test_a_refused_delta_stands_in_the_warnings_and_apart_with_every_reason(tmp_
     (refused,) = read.refused_deltas
     assert (refused.baseline_cell, refused.plugin_cell) == ("plain", "caveman")
     assert all(reason in read.warnings[0] for reason in refused.reasons)
+
+
+def test_whatever_leaves_a_matrix_unanswered_is_among_its_warnings_and_first() -> None:
+    control, plugin = replace(control_run(), truncated_reason="circuit_open"), plugin_run()
+    half = {question: points for question, points in plugin.arms["docs"].points.items() if question < "q012"}
+    rollup = roll_up(
+        [control, with_arm(plugin, "docs", points=half)], missing={"large": "its key is missing."}, flaws={"caveman": ["2 failed."]}
+    )
+    assert matrix_rollup_payload(rollup, generated_at=MADE_AT)["warnings"] == [
+        "The cell large has no run, and is in none of the numbers: its key is missing.",
+        "The cell plain ended before its last question: the same failure came again and again. A rerun asks only what is missing.",
+        "The cell caveman: 2 failed.",
+        f"caveman against plain: {delta_warning(next(found for found in rollup.deltas[0].warnings if isinstance(found, FewPairs)))}",
+    ]
 
 
 def test_the_least_that_the_format_asks_for_is_read(tmp_path: Path) -> None:
