@@ -5,6 +5,7 @@ whatever nobody foresaw), 130 interrupted.
 """
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
@@ -15,13 +16,14 @@ from typer.exceptions import TyperException
 
 from evalplatform import __version__
 from evalplatform.cli import arms, assets, backfill, batch, cross_judge, doctor, judge, labels, ledger, project, report, serve, sync
-from evalplatform.kernel.errors import EvalplatformError, StorageUnavailableError
+from evalplatform.kernel.errors import EvalplatformError, StorageUnavailableError, nearest_name
 
 DONE = 0
 NO = 1
 NOT_ANSWERED = 2
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 DEBUG_VARIABLE = "EVALPLATFORM_DEBUG"  # as project.deployment has it, whose import would double what --help takes
+_NO_CHOICE = re.compile(r"'(?P<value>[^']*)' is not one of (?P<known>.+)\.$")
 
 app = typer.Typer(
     name="evalplatform",
@@ -66,7 +68,7 @@ def exit_code(arguments: Sequence[str]) -> int:
         result = typer.main.get_command(app).main(args=list(arguments), prog_name="evalplatform", standalone_mode=False)
     except TyperException as error:
         if error.format_message():  # without a command, the help has been printed and there is nothing to add
-            typer.echo(f"error: {error.format_message()}", err=True)
+            typer.echo(f"error: {_usage_words(error.format_message())}", err=True)
         return NOT_ANSWERED
     except EvalplatformError as error:
         typer.echo(f"error: {error}", err=True)
@@ -80,6 +82,14 @@ def exit_code(arguments: Sequence[str]) -> int:
     if result == INTERRUPTED:
         typer.echo("interrupted: what is finished is kept; the same command goes on from there.", err=True)
     return result if isinstance(result, int) else DONE
+
+
+def _usage_words(message: str) -> str:
+    """Return what a flag's value breaks without the words of the library that checks it, and with the nearest of the values it may have."""
+    message = message.replace("Value error, ", "").replace("Input should", "must")
+    choice = _NO_CHOICE.search(message)
+    nearest = None if choice is None else nearest_name(choice["value"], re.findall(r"'([^']*)'", choice["known"]))
+    return message if nearest is None else f"{message} Did you mean {nearest!r}?"
 
 
 def run() -> None:

@@ -102,7 +102,7 @@ def _check(runs: Sequence[ComparedRun], treatment_arm: str | None) -> None:
         if run.identity.baseline_arm not in run.arms:
             raise UnknownNameError("baseline arm", run.identity.baseline_arm, run.arms, file=run.source, field="baseline_arm")
     if treatment_arm is not None and treatment_arm in {run.identity.baseline_arm for run in runs}:
-        raise InputError(f"{treatment_arm!r} is the baseline arm; name an arm that is compared with it.", field="treatment_arm")
+        raise InputError(f"{treatment_arm!r} is the baseline arm; name an arm that is compared with it.", field="--treatment-arm")
 
 
 def _compared(

@@ -58,6 +58,11 @@ def test_help_names_the_defaults(command: Command, monkeypatch: pytest.MonkeyPat
         (("init",), "DIR"),
         (("plan", "surplus"), "surplus"),
         (("dev", "--port", "99999"), "'--port'"),
+        (
+            ("report", "model-compare", "--stats-correction", "holmm"),
+            "'--stats-correction': 'holmm' is not one of 'holm', 'bh'. Did you mean 'holm'?\n",
+        ),
+        (("judge", "validity", "--bases", "x"), "'--bases': must be a valid integer"),
     ],
 )
 def test_a_typo_is_answered_with_the_near_name(command: Command, words: tuple[str, ...], said: str) -> None:

@@ -79,6 +79,8 @@ def test_json_prints_numbers_or_refusals_and_nothing_else(command: Command, file
 def test_options_reach_the_comparison(command: Command, files: dict[str, Path], tmp_path: Path) -> None:
     unpinned = command(*COMPARE, "--regular-runs", files["three"], "--run-ids", "x", "--out", "c.md")
     assert (unpinned.code, "--treatment-arm" in unpinned.err) == (2, True)
+    pinned = command(*COMPARE, "--regular-runs", files["three"], "--run-ids", "x", "--out", "c.md", "--treatment-arm", "baseline")
+    assert "error: --treatment-arm: 'baseline' is the baseline arm; name an arm that is compared with it." in pinned.err
     assert command(*COMPARE, "--regular-runs", files["three"], "--run-ids", "x", "--out", "c.md", "--treatment-arm", "skill:x").code == 0
     assert "# Model comparison of skill:x" in (tmp_path / "c.md").read_text()
     again = run_file(tmp_path, "again", model="a-model")
