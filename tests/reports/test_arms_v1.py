@@ -6,14 +6,15 @@ import pytest
 from pydantic import JsonValue
 
 from evalplatform.answering.records import ArmAnswer
-from evalplatform.comparisons.arm_summary import summarise_arms
+from evalplatform.comparisons.arm_summary import QuestionClusters, summarise_arms
 from evalplatform.comparisons.records import JudgedScore
 from evalplatform.judging.records import Judgement
 from evalplatform.kernel.digests import EMPTY_TEXT_DIGEST, text_digest
 from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.usage import Usage
+from evalplatform.ports.model_client import Sampling
 from evalplatform.questions.records import Question, QuestionSet
-from evalplatform.reports.arms_v1 import arms_v1_payload
+from evalplatform.reports.arms_v1 import arms_v1_payload, run_config_block
 from evalplatform.reports.arms_v1_file import (
     read_arms_v1,
     recomputed_cost_summary,
@@ -53,7 +54,12 @@ TOP_LEVEL_KEYS = [
 
 
 def payload_of(
-    table: Table = TABLE, *, answers: Sequence[ArmAnswer] | None = None, scores: Sequence[JudgedScore] | None = None, judged: bool = True
+    table: Table = TABLE,
+    *,
+    answers: Sequence[ArmAnswer] | None = None,
+    scores: Sequence[JudgedScore] | None = None,
+    judged: bool = True,
+    clusters: QuestionClusters | None = None,
 ) -> dict[str, JsonValue]:
     return arms_v1_payload(
         run_facts(list(table), judged=judged),
@@ -62,6 +68,7 @@ def payload_of(
         scores=scores_of(table) if judged and scores is None else scores or (),
         timings=timings_of(table),
         materials=MATERIALS,
+        clusters=clusters,
     )
 
 
@@ -77,8 +84,8 @@ def test_keys_stand_in_the_order_of_the_format_and_ours_follow() -> None:
     keys = list(payload_of())
     assert keys[: len(TOP_LEVEL_KEYS)] == TOP_LEVEL_KEYS
     assert keys[len(TOP_LEVEL_KEYS) :] == [
-        "base_url", "question_set_hash", "arm_specs", "document_sources", "input_digests", "top_k", "rerank_threshold", "reranker",
-        "price_table_version", "truncated", "cell_key", "judge_key", "draw", "draws",
+        "base_url", "answering_digest", "cluster_field", "question_set_hash", "arm_specs", "document_sources", "input_digests", "top_k",
+        "rerank_threshold", "reranker", "price_table_version", "truncated", "cell_key", "judge_key", "judge_digest", "draw", "draws",
     ]  # fmt: skip
 
 
@@ -89,6 +96,35 @@ def test_an_unjudged_run_has_answers_and_materials_and_nothing_of_a_judge(tmp_pa
     file = read_arms_v1(write_arms_v1(tmp_path / "run.json", payload))
     assert (file.is_judged, file.scores) == (False, ())
     assert recomputed_cost_summary(file) == payload["cost_summary"]
+
+
+def test_a_clustered_run_states_its_clusters_and_its_summary_is_clustered_and_computed_so_again(tmp_path: Path) -> None:
+    ids = [question.id for question in question_set(len(TABLE["baseline"])).questions]
+    clusters = QuestionClusters(field="page", labels={question: f"page {place // 2}" for place, question in enumerate(ids)})
+    payload = payload_of(clusters=clusters)
+    file = read_arms_v1(write_arms_v1(tmp_path / "run.json", payload))
+    assert payload["cluster_field"] == file.cluster_field == "page"
+    assert {question.id: question.cluster for question in file.questions} == clusters.labels
+    significance = file.summary["per_arm"]["docs"]["significance"]  # type: ignore[index, call-overload]
+    assert (significance["ci_method"], significance["p_wilcoxon"]) == ("cluster_t", None)  # type: ignore[index, call-overload]
+    assert recomputed_summary(file) == payload["summary"] == file.summary
+    assert payload_of()["summary"] != payload["summary"]
+
+
+def test_run_config_holds_the_whole_sampling() -> None:
+    sampling = Sampling(temperature=0.0, top_p=0.5, max_tokens=20, seed=3, extra={"reasoning_effort": "low"})
+    assert run_config_block(sampling, grounded_from_topics=False) == {
+        "max_tokens": 20,
+        "max_iterations": None,
+        "grounded_from_topics": False,
+        "temperature": 0.0,
+        "seed": 3,
+        "top_p": 0.5,
+        "extra": {"reasoning_effort": "low"},
+    }
+    assert set(run_config_block(Sampling(), grounded_from_topics=False)) == {
+        "max_tokens", "max_iterations", "grounded_from_topics", "temperature", "seed",
+    }  # fmt: skip
 
 
 def test_stamps_say_what_was_run() -> None:
