@@ -173,13 +173,14 @@ def _profile(run: ComparedRun, rules: BatchRules) -> Found:
     arm = treatment_of(run, rules)
     if arm is None:
         return NO_TREATMENT
-    stamped = run.arms[arm].profile_prompt_digests
-    if not stamped:
+    prompts = run.arms[arm].profile_prompts
+    if not prompts:
         return NoProfileDigest(treatment_arm=arm)
     current = rules.profile.prompt_digest
-    if stamped == {current}:
+    if all(current in of_answer for of_answer in prompts):  # a combined arm's answers carry the digest of each of its profiles
         return None
-    return StaleProfile(treatment_arm=arm, profile=rules.profile.path, stamped=tuple(sorted(stamped)), current=current)
+    stamped = tuple(sorted(run.arms[arm].profile_prompt_digests))
+    return StaleProfile(treatment_arm=arm, profile=rules.profile.path, stamped=stamped, current=current)
 
 
 def _coverage(run: ComparedRun, rules: BatchRules) -> Found:

@@ -201,6 +201,8 @@ def test_a_profile_that_was_edited_since_is_stale_and_one_without_a_stamp_cannot
     assert findings_of(run(arms=unstamped), now) == [NoProfileDigest(treatment_arm=PROFILE)]
     half = {"baseline": arm([50.0] * 40), PROFILE: arm([60.0] * 40, has_prompt=True, profile_prompts=frozenset({("sha256:now",), ("x",)}))}
     assert [type(finding) for finding in findings_of(run(arms=half), now)] == [StaleProfile]
+    both = {"baseline": arm([50.0] * 40), PROFILE: arm([60.0] * 40, has_prompt=True, profile_prompts=frozenset({("a", "sha256:now")}))}
+    assert findings_of(run(arms=both), now) == [], "a combined arm's answers carry the digest of each of its profiles"
 
 
 @pytest.mark.parametrize(("scored", "passes"), [(38, True), (37, False)])
