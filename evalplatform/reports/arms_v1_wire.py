@@ -206,6 +206,7 @@ class WireHead(_Wire):
     """The top level of a file as a comparison reads it: the stamps, and the two long lists as they are, unchecked."""
 
     schema_version: Literal["arms.v1"] = "arms.v1"
+    generated_at: str | None = None
     library_name: str | None = None
     model: str | None = None
     provider: str | None = None

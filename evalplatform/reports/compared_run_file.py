@@ -46,6 +46,7 @@ def compared_run_of(data: object, *, path: Path, name: str, lengths: bool = True
         question_texts=rows.question_texts,
         references=rows.references,
         clusters=rows.clusters if head.cluster_field is not None else None,
+        generated_at=head.generated_at,
         has_judge_metrics=bool(head.judge_metrics),
         truncated_reason=head.truncated,
     )

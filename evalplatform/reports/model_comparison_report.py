@@ -68,6 +68,7 @@ def model_comparison_page(sections: Compared) -> Page:
                 update={
                     "key": f"{name}-{section.key}",
                     "title": f"{prefixes[name]}{section.title}",
+                    "nav_label": section.nav_label or section.title,
                     "nav_group": titles[name] if len(sections) > 1 else None,
                 }
             )
@@ -116,8 +117,8 @@ def section_warning_sentences(sections: Compared) -> Iterator[str]:
 def families_sentence(titles: Sequence[str]) -> str:
     """Return that nothing is corrected over the parts of a report."""
     return (
-        f"{words.listed(list(titles))} are families of their own: p-values and verdicts are corrected inside each, not over all "
-        f"{len(titles)} of them. Of many verdicts some are wrong by chance."
+        f"{words.listed(list(titles))} are families of their own: p-values and verdicts are corrected inside each, not over all of them "
+        "together. Of many verdicts some are wrong by chance."
     )
 
 
@@ -211,5 +212,5 @@ def _forest_row(row: RunRow) -> ForestRow:
         lo=None if effect is None else effect.ci_lo,
         hi=None if effect is None else effect.ci_hi,
         tone=delta_tone(row.delta),
-        right_label=f"{words.points(row.delta.delta_points, signed=True)} {difference_interval(row.delta)}",
+        right_label=words.points(row.delta.delta_points, signed=True) + ("" if effect is None else f" {difference_interval(row.delta)}"),
     )
