@@ -14,9 +14,8 @@ from evalplatform.comparisons.arm_contents import arm_content_refusals
 from evalplatform.comparisons.compared_run import ComparedRun
 from evalplatform.comparisons.factor_differences import Difference, Named
 from evalplatform.comparisons.question_differences import QuestionKey, question_key
-from evalplatform.comparisons.refusals import FactorRefusal, JudgeNotStamped, MixedMaterial, Refusal
+from evalplatform.comparisons.refusals import ComparisonKind, FactorRefusal, JudgeNotStamped, MixedMaterial, Refusal
 
-ComparisonKind = Literal["plugin_delta", "model_comparison", "pooled_replicates", "batch_pool", "cross_judge"]
 WhereUnknown = Literal["differs", "passes"]
 
 MIXED_MATERIAL = "treatment_material.v1+snippet_fallback"
@@ -67,8 +66,8 @@ class Factor:
         return tuple(run for run, value in self.sides(runs) if value is None) if self.is_told else ()
 
 
-def _texts(run: ComparedRun) -> dict[QuestionKey, str] | None:
-    return {(None, question, None): text for question, text in run.question_texts.items()} or None
+def _texts(run: ComparedRun) -> Mapping[str, str] | None:
+    return run.question_texts or None
 
 
 def _references(run: ComparedRun) -> dict[QuestionKey, str] | None:

@@ -1,12 +1,13 @@
 """What runs say of single questions, compared over the questions that several of them have."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from evalplatform.comparisons.compared_run import ComparedRun
 
 QuestionKey = tuple[str | None, str, str | None]
 """Product, id and text of a question; what a comparison does not tell questions apart by is None."""
+Key = TypeVar("Key", bound=str | QuestionKey)
 
 
 class QuestionDifference(NamedTuple):
@@ -22,12 +23,15 @@ def question_key(run: ComparedRun, question: str) -> QuestionKey:
     return run.identity.library_name, question, run.question_texts.get(question)
 
 
-def question_difference(sides: Sequence[tuple[str, Mapping[QuestionKey, str]]]) -> QuestionDifference | None:
-    """Return where runs say different things of one question, or None. A question that one run alone speaks of is left alone."""
+def question_difference(sides: Sequence[tuple[str, Mapping[Key, str]]]) -> QuestionDifference | None:
+    """Return where runs say different things of one question, or None. A question that one run alone speaks of is left alone.
+
+    Questions are told apart by their ids, or by their keys.
+    """
     if all(by_question == sides[0][1] for _, by_question in sides):
         return None  # most often, and in a fraction of the time
-    said: dict[QuestionKey, str] = {}
-    differing: dict[QuestionKey, None] = {}
+    said: dict[Key, str] = {}
+    differing: dict[Key, None] = {}
     for _, by_question in sides:
         for key, says in by_question.items():
             if said.setdefault(key, says) != says:
@@ -35,4 +39,5 @@ def question_difference(sides: Sequence[tuple[str, Mapping[QuestionKey, str]]]) 
     if not differing:
         return None
     runs = tuple(run for run, by_question in sides if any(key in by_question for key in differing))
-    return QuestionDifference(questions=len(differing), first=next(iter(differing))[1], runs=runs)
+    first = next(iter(differing))
+    return QuestionDifference(questions=len(differing), first=first if isinstance(first, str) else first[1], runs=runs)

@@ -53,7 +53,7 @@ def estimate_mean(values: Sequence[float], *, clusters: Sequence[str] | None = N
     if n < 2:
         return None
     mean = plain_mean(values)
-    sd = sqrt(plain_sum([(value - mean) ** 2 for value in values]) / (n - 1))
+    sd = sqrt(plain_sum([(distance := value - mean) * distance for value in values]) / (n - 1))
     standard_error, groups = sd / sqrt(n), None
     if clusters is not None:
         clustered = clustered_standard_error(values, clusters)
