@@ -6,7 +6,6 @@ row by row allows it, or says which row it is.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from itertools import chain
 from math import isnan
 from types import NoneType
 from typing import Any
@@ -39,19 +38,19 @@ def rows_by_column(head: WireHead, *, lengths: bool) -> FileRows | None:
     """
     try:
         return _gathered(head, lengths=lengths)
-    except (_NotPlainError, KeyError):
+    except (_NotPlainError, KeyError, TypeError, AttributeError):  # the last three: no such key, or no object to have one
         return None
 
 
 def _gathered(head: WireHead, *, lengths: bool) -> FileRows:
-    rows = _checked(head.answers, OBJECT)
+    rows = head.answers
     questions = _ids(rows)
     texts = _checked([row["question_text"] for row in rows], TEXT)
     difficulty = _stated(questions, [row.get("difficulty") for row in rows], DIFFICULTY_OR_NULL)
     clusters = {} if head.cluster_field is None else _stated(questions, [row["cluster"] for row in rows], TEXT)
     arms = {arm: ArmRows() for arm in head.arms}
     for arm, records in _by_arm(rows, "arms", head.arms).items():
-        _add_answers(arms[arm], questions, _checked(records, OBJECT))
+        _add_answers(arms[arm], questions, records)
         if lengths:
             _add_lengths(arms[arm], questions, records)
     evaluated = None if head.evaluations is None else _add_evaluations(arms, head.evaluations, questions, difficulty)
@@ -66,9 +65,11 @@ def _gathered(head: WireHead, *, lengths: bool) -> FileRows:
 
 
 def _add_answers(arm: ArmRows, questions: Sequence[str], records: Column) -> None:
+    answers, errors = ([record.get(key) for record in records] for key in ("answer", "error"))
     arm.answers = len(records)
-    arm.unanswered = {question for question, record in zip(questions, records, strict=True) if not is_answered(record)}
-    arm.failed = len([None for record in records if record.get("error") is not None])
+    arm.failed = len([None for error in errors if error is not None])
+    if arm.failed or set(map(type, answers)) != TEXT or not all(answers) or any(map(str.isspace, answers)):
+        arm.unanswered = {question for question, record in zip(questions, records, strict=True) if not is_answered(record)}
     prompted = [record for record in records if record.get("used_system_prompt") is True]
     arm.with_system_prompt = len([None for record in prompted if record.get("error") is None])
     metadata = _checked([found for record in records if (found := record.get("metadata"))], OBJECT)
@@ -95,25 +96,28 @@ def _chars(questions: Sequence[str], stated: Column, answers: Column, texts: Col
 
 
 def _add_evaluations(arms: Mapping[str, ArmRows], rows: Column, questions: list[str], difficulty: dict[str, Difficulty]) -> list[str]:
-    evaluated = _ids(_checked(rows, OBJECT))
-    if evaluated != questions and not set(evaluated) <= set(questions):
+    is_same = [row["question_id"] for row in rows] == questions
+    evaluated = questions if is_same else _ids(rows)
+    if not is_same and not set(evaluated) <= set(questions):
         raise _NotPlainError
     for arm, scores in _by_arm(rows, "scores", list(arms)).items():
-        _add_scores(arms[arm], evaluated, _checked(scores, OBJECT_OR_NULL))
+        _add_scores(arms[arm], evaluated, scores)
     stated = _stated(evaluated, [row.get("difficulty") for row in rows], DIFFICULTY_OR_NULL)
-    difficulty.update({question: level for question, level in stated.items() if question not in difficulty})
+    if stated != difficulty:
+        difficulty.update({question: level for question, level in stated.items() if question not in difficulty})
     return evaluated
 
 
 def _add_scores(arm: ArmRows, questions: Sequence[str], scores: Column) -> None:
     column = [None if score is None else score.get("aggregate") for score in scores]
-    stated = _stated(questions, column, NUMBER_OR_NULL)
-    points = list(map(float, stated.values()))
-    if points and not (min(points) >= 0 and max(points) <= 100 and not isnan(sum(points))):
-        raise _NotPlainError
-    arm.points = dict(zip(stated, points, strict=True))
+    points = _stated(questions, column, NUMBER_OR_NULL)
+    if points:
+        numbers = points.values()
+        if not (min(numbers) >= 0 and max(numbers) <= 100 and not isnan(sum(numbers))):
+            raise _NotPlainError
+        arm.points = {question: float(number) for question, number in points.items()} if int in set(map(type, numbers)) else points
     if len(points) < len(column):
-        arm.unscored = Counter(unscored_reason(score) for score, points in zip(scores, column, strict=True) if points is None)
+        arm.unscored = Counter(unscored_reason(score) for score, number in zip(scores, column, strict=True) if number is None)
 
 
 def _ids(rows: Column) -> list[str]:
@@ -132,7 +136,7 @@ def _ids(rows: Column) -> list[str]:
 def _by_arm(rows: Column, key: str, arms: Sequence[str]) -> dict[str, Column]:
     """Return what every row has of each arm; all rows have all arms and no other."""
     by_arm = _checked([row[key] for row in rows], OBJECT)
-    if not set(chain.from_iterable(by_arm)) <= set(arms):
+    if not set(map(len, by_arm)) <= {len(arms)}:
         raise _NotPlainError
     return {arm: [of_row[arm] for of_row in by_arm] for arm in arms}
 
@@ -144,6 +148,8 @@ def _stated(questions: Sequence[str], column: Column, types: Types) -> dict[str,
         raise _NotPlainError
     if NoneType not in found:
         return dict(zip(questions, column, strict=True))
+    if len(found) == 1:
+        return {}
     return {question: value for question, value in zip(questions, column, strict=True) if value is not None}
 
 
