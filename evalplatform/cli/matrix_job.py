@@ -15,14 +15,14 @@ from evalplatform.cli.matrix_files import MatrixFiles, planned_files
 from evalplatform.cli.results import counts_words, table_lines
 from evalplatform.cli.run_request import RunRequest
 from evalplatform.cli.suite_inputs import suite_inputs
-from evalplatform.comparisons.matrix_rollup import DeltaOfFewPairs, DeltaRefused, MatrixProblem, MatrixRollup, roll_up
+from evalplatform.comparisons.matrix_rollup import DeltaOfFewPairs, DeltaRefused, MatrixProblem, MatrixRollup, RolledCell, roll_up
 from evalplatform.comparisons.plugin_delta_records import FewPairs
 from evalplatform.kernel.text import plural
 from evalplatform.project.cells import Cell
 from evalplatform.project.matrix_file import MatrixCell
 from evalplatform.reports.matrix_report import matrix_page
+from evalplatform.reports.matrix_values import cell_values, delta_values, refused_values
 from evalplatform.reports.matrix_words import matrix_warning
-from evalplatform.reports.plugin_delta_v1 import plugin_delta_payload
 from evalplatform.reports.plugin_delta_words import delta_warning
 from evalplatform.reports.visible import one_line
 from evalplatform.stages.compared_runs import compared_run, current_versions
@@ -31,6 +31,9 @@ from evalplatform.stages.matrix import CellFailed, MatrixRun, run_matrix
 from evalplatform.stages.pipeline import CellRun
 from evalplatform.stages.run_flaws import run_flaws
 from evalplatform.wiring import OpenedProject
+
+WORDED = ("result", "interactions")
+"""What a run of one cell tells for people; a matrix tells the same as numbers."""
 
 
 @dataclass(frozen=True)
@@ -150,22 +153,26 @@ class MatrixJob:
 
     def _result(self, ran: MatrixRun, rollup: MatrixRollup, written: Sequence[Path]) -> dict[str, Any]:
         judge = self.request.judge
+        rolled = {cell.name: cell for cell in rollup.cells}
         return {
             "suite": self.request.suite_id,
             "judge": None if judge is None else judge.key,
             "unchanged": ran.unchanged,
             "calls": ran.counts.model_dump(),
-            "cells": [self._cell_result(cell, outcome) for cell, outcome in self._outcomes(ran)],
-            "plugin_deltas": [plugin_delta_payload(delta) for delta in rollup.deltas],
+            "cells": [self._cell_result(cell, outcome, rolled) for cell, outcome in self._outcomes(ran)],
+            "plugin_deltas": [delta_values(delta) for delta in rollup.deltas],
+            "refused_deltas": refused_values(rollup),
             "warnings": [matrix_warning(warning) for warning in rollup.warnings],
             "files": [os.fspath(path) for path in written],
         }
 
-    def _cell_result(self, cell: Cell, outcome: CellRun | CellFailed) -> dict[str, Any]:
-        named: dict[str, Any] = {"matrix_cell": self.names[cell.id], "cell": cell.key, "plugin_set": cell.plugin_set}
+    def _cell_result(self, cell: Cell, outcome: CellRun | CellFailed, rolled: Mapping[str, RolledCell]) -> dict[str, Any]:
+        name = self.names[cell.id]
+        named: dict[str, Any] = {"matrix_cell": name, "cell": cell.key, "plugin_set": cell.plugin_set}
         if isinstance(outcome, CellFailed):
             return {**named, "error": str(outcome.error), "calls": outcome.counts.model_dump()}
-        return {**named, "error": None, **cell_result(outcome)}
+        told = {key: value for key, value in cell_result(outcome).items() if key not in WORDED}
+        return {**named, "error": None, **told, **cell_values(rolled[name])}
 
 
 def _warnings(done: Mapping[str, CellRun]) -> list[str]:

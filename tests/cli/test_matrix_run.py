@@ -154,8 +154,31 @@ def test_json_is_all_that_stands_on_standard_output(command: Command, matrix: Pa
         ("cut", "truncate:80", None),
     ]
     assert result["calls"]["paid"] == PROMPTS * 3
-    assert [(delta["baseline_run"], delta["plugin_run"]) for delta in result["plugin_deltas"]] == [("plain", "cut")]
+    assert [(delta["baseline_cell"], delta["plugin_cell"]) for delta in result["plugin_deltas"]] == [("plain", "cut")]
     assert {Path(file).name for file in result["files"]} >= {"plain.json", "cut.md", "matrix-rollup.json", "matrix-rollup.html"}
+
+
+def test_json_has_numbers_as_they_were_computed_and_null_for_what_is_missing(command: Command, matrix: Path) -> None:
+    with_cells(matrix, cell("plain"), cell("cut", plugins="truncate:80"))
+    result = json.loads(command(*RUN, "--matrix-cells", "matrix.json", "--json").out)
+    (delta,) = result["plugin_deltas"]
+    rolled = read_matrix_rollup(matrix / OUT / "matrix-rollup.json")
+    for one, block in zip(result["cells"], rolled.cells, strict=True):
+        assert one["coverage_rate"] == 1.0
+        for name, arm in one["arms"].items():
+            written: dict[str, Any] = block.summary["per_arm"][name]  # type: ignore[index, call-overload, assignment]
+            assert arm["mean_points"] == pytest.approx(written["avg_aggregate"], abs=0.05)
+            assert arm["ci_lo_points"] < arm["mean_points"] < arm["ci_hi_points"]
+            assert (arm["scored"], arm["cost"]["answers"], arm["cost"]["priced_answers"]) == (QUESTIONS,) * 3
+            assert arm["cost"]["total_cost_usd"] > 0
+        assert one["arms"][ARMS[0]]["delta"] is None
+        of_arm = one["arms"][ARMS[1]]["delta"]
+        assert of_arm["effect"]["delta_mean"] == pytest.approx(one["arms"][ARMS[1]]["mean_points"] - one["arms"][ARMS[0]]["mean_points"])
+    for name, score in delta["scores"].items():
+        means = [one["arms"][name]["mean_points"] for one in result["cells"]]
+        assert score["delta_points"] == pytest.approx(means[1] - means[0])
+        assert delta["costs"][name]["total_cost_usd"]["delta"] == 0.0
+        assert delta["costs"][name]["mean_time_to_first_token_seconds"] == {"control": None, "plugin": None, "delta": None}
 
 
 def test_no_cell_is_compared_where_nobody_wants_it(command: Command, matrix: Path) -> None:
