@@ -150,7 +150,8 @@ def _(finding: found.StaleProfile) -> str:
 def _(finding: found.LowCoverage) -> str:
     share = words.share(finding.pairs / finding.total_questions) if finding.total_questions else words.MISSING
     scored = f"{finding.pairs:,} of {plural(finding.total_questions, 'question')} were scored in both arms ({share})"
-    return f"Coverage: {scored}, below {finding.least_rate * 100:g}%; unscored: {words.tally(finding.unscored)}."
+    why = f"unscored: {words.tally(finding.unscored)}" if any(finding.unscored.values()) else "the others are not in the scores at all"
+    return f"Coverage: {scored}, below {finding.least_rate * 100:g}%; {why}."
 
 
 @finding_sentence.register

@@ -24,10 +24,9 @@ from evalplatform.reports.html import Download, write_arms_html
 from evalplatform.reports.markdown import arms_markdown
 from evalplatform.reports.run_facts import DocumentSourceFacts, JudgeFacts, RunFacts
 from evalplatform.stages import arm_answers, arm_summary, corpus, judged_scores, question_set, verdicts
-from evalplatform.stages.checks.answer_checks import AnswerEvidence
 from evalplatform.stages.checks.check import CheckResult
 from evalplatform.stages.checks.judge_checks import JudgeEvidence
-from evalplatform.stages.checks.stored import reported_sentences, run_check_results, score_evidence
+from evalplatform.stages.checks.stored import answer_evidence, reported_sentences, run_check_results, score_evidence
 from evalplatform.stages.context import (
     StageKey,
     StageResult,
@@ -168,7 +167,7 @@ def _stored_run(context: SuiteContext, read: _ReadManifests) -> _StoredRun:
     cell, judge = answer_facts(read.answers).cell, _stored_judge(read)
     checks = run_check_results(
         context.suite.checks,
-        answers=AnswerEvidence(answers=answers, calls=answer_facts(read.answers).calls),
+        answers=answer_evidence(context, read.answers, answers),
         judge=None if judge is None else JudgeEvidence(cell=cell, judge=judge, prompts_sent={}, prompts_now=_NOT_IN_REPORTS),
         scores=None if read.scores is None else score_evidence(context, read.scores, scores, [score.judgement for score in scores]),
     )

@@ -31,6 +31,8 @@ class Shortfall(Value):
         """The shortfall in words, with what lacks points."""
         what = "of the questions were scored in both arms of a comparison" if self.compared else "of the answers were scored"
         found = f"{words.share(self.rate)} {what}; {self.least_rate * 100:g}% are needed."
+        if not any(self.unscored.values()):
+            return f"{found} The others have no row of scores: their answers were not made, or not graded."
         return f"{found} Without points: {words.tally(self.unscored)}."
 
 

@@ -125,8 +125,12 @@ def test_a_refused_pair_is_a_failed_check_with_its_sentence_and_no_failed_step(m
     assert check.description is not None
     assert "text of the questions" in check.description
     assert "Traceback" not in check.description
+    assert check.description.endswith(
+        "small-plain answered an earlier question set: materialize its arm_answers, then its judged_scores and arm_summary."
+    )
     (made,) = materialized_partitions(result).values()
     assert "text of the questions" in value_of(made, "refused")
+    assert "small-plain answered an earlier question set" in value_of(made, "to_do")
     assert "result" not in made.metadata
     partition = str(matrix.delta_key("small-full")).replace("|", "/")
     assert json.loads(matrix.stored("plugin_deltas", partition, "refused.json"))["runs"] == ["small-plain", "small-full"]
@@ -173,8 +177,16 @@ def test_a_backfill_says_what_was_refused(matrix: MatrixInstance, capsys: pytest
     assert exit_code(["backfill", "--project", str(matrix.folder)]) == 0
     (told,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: kettle rubric-")]
     assert "model_comparison was refused: " in told
-    assert "samples of one thing, not rivals" in told
+    assert "samples of one thing, not rivals. Keep one of them in suites.kettle.cells." in told
     assert not_fresh(matrix) == set()
+    for flags in ((), ("--judge", "rubric")):  # nothing is to be made, and the refusal stands
+        assert exit_code(["backfill", "--project", str(matrix.folder), *flags]) == 0
+        said = capsys.readouterr()
+        assert "nothing to make" in said.out
+        assert said.err.splitlines() == [told]
+    assert exit_code(["backfill", "--project", str(matrix.folder), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["findings"]["failed_checks"]
+    assert (found["check"], found["asset"]) == ("comparable", "model_comparison")
 
 
 def test_dagster_shows_what_a_newer_summary_makes_stale(matrix: MatrixInstance) -> None:
@@ -225,6 +237,15 @@ def test_a_cell_that_the_judge_has_not_scored_is_named_in_the_rollup(matrix: Mat
         made = recorded[name, matrix.judge_key]
         assert value_of(made, "missing") == "- extra"
         assert "extra" in value_of(made, "warnings")
+
+
+def test_a_cell_that_alone_has_scores_is_compared_with_nothing(matrix: MatrixInstance) -> None:
+    extra = {"cells.extra": {"model": "extra", "endpoint": "stub"}, "suites.kettle.cells": ["small-plain", "extra"]}
+    matrix.edit(extra)
+    matrix.register()
+    for check in matrix.materialize(COMPARISONS, matrix.judge_key).get_asset_check_evaluations():
+        assert not check.passed
+        assert check.description == "Of these cells only small-plain has scores by rubric: there is nothing to compare it with yet."
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from evalplatform.comparisons.batch_check import BatchCheck, FileVerdict
-from evalplatform.comparisons.batch_findings import BatchCheckName, BatchFinding, CheckResult, FileCheckName, Truncated
+from evalplatform.comparisons.batch_findings import BatchCheckName, BatchFinding, CheckResult, FileCheckName, LowCoverage, Truncated
 from evalplatform.comparisons.batch_pool import CellDelta, PooledDelta
 from evalplatform.comparisons.batch_rules import BatchRules
 from evalplatform.reports.batch_check_report import batch_check_cases, batch_check_page, batch_check_payload
@@ -116,3 +116,11 @@ def test_json_and_junit_tell_passed_failed_and_not_made_apart() -> None:
     assert [case.outcome for case in batch_check_cases(found)] == ["passed", "failed", "skipped", "passed"]
     assert [case.group for case in batch_check_cases(found)] == ["haiku_regular.json", "haiku_regular.json", "batch", "batch"]
     assert (payload["passed"], payload["findings"]) == (False, 1)
+
+
+@pytest.mark.parametrize(
+    ("unscored", "why"), [({"malformed_reply": 4}, "unscored: malformed_reply 4."), ({}, "the others are not in the scores at all.")]
+)
+def test_low_coverage_says_what_became_of_the_other_questions(unscored: dict[str, int], why: str) -> None:
+    said = finding_sentence(LowCoverage(pairs=4, total_questions=8, least_rate=0.95, unscored=unscored))
+    assert said == f"Coverage: 4 of 8 questions were scored in both arms (50.0%), below 95%; {why}"

@@ -17,7 +17,7 @@ from evalplatform.project.load import load_project
 from evalplatform.project.policy import CheckSettings, ConstantScoresCheck, CoverageCheck, EmptyRetrievalCheck, SuiteChecks, UnpricedCheck
 from evalplatform.retrieval.recorded import retrieval_record
 from evalplatform.stages import arms_report, judged_scores, verdicts
-from evalplatform.stages.checks.answer_checks import ANSWER_CHECKS, AnswerEvidence
+from evalplatform.stages.checks.answer_checks import ANSWER_CHECKS, AnswerEvidence, asked_alike
 from evalplatform.stages.checks.check import Finding, results_of
 from evalplatform.stages.checks.judge_checks import JUDGE_CHECKS, JudgeEvidence, prompt_digests
 from evalplatform.stages.checks.score_checks import SCORE_CHECKS, ScoreEvidence
@@ -150,6 +150,24 @@ def test_a_run_that_only_replayed_measured_nothing_new(calls: CallCounts, passed
     assert found.passed is passed
     assert ("raise `draws`, or change the cell's `seed`" in found.sentence) is (passed is False)
     assert ("2 calls failed" in found.sentence) is (calls.failed == 2)
+
+
+def test_a_cell_whose_plugins_only_reshape_replies_is_meant_to_replay_those_of_its_pair(tmp_path: Path) -> None:
+    reader = "  reader: {model: extractive, endpoint: here, sampling: {max_tokens: 120}}"
+    plugins = {"cut": "plugins: [truncate:80], ", "told": "plugins: [caveman], ", "both": "plugins: [caveman, truncate:80], "}
+    cells = [f"  {name}: {{model: extractive, endpoint: here, {refs}sampling: {{max_tokens: 120}}}}" for name, refs in plugins.items()]
+    seeded = "  seeded: {model: extractive, endpoint: here, plugins: [truncate:80], sampling: {max_tokens: 120, seed: 7}}"
+    project = starter_project(tmp_path / "project", (reader, "\n".join([reader, *cells, seeded])))
+    plain = project.cell("reader")
+    alike = {name: asked_alike(project.cell(name), [plain]) for name in (*plugins, "seeded", "reader")}
+    assert alike == {"cut": "reader", "told": None, "both": None, "seeded": None, "reader": None}
+    assert asked_alike(project.cell("cut"), []) is None
+
+    evidence = AnswerEvidence(answers=[], calls=CallCounts(replayed=10), asked_as="reader")
+    (found,) = (result.finding for result in results_of(ANSWER_CHECKS, evidence, SuiteChecks()) if result.name == "all_cached")
+    assert (found.passed, found.value) == (True, 0)
+    assert "shares its replies with reader" in found.sentence
+    assert "seed" not in found.sentence
 
 
 def test_arms_that_asked_the_same_throughout_are_named_and_arms_that_differ_once_are_not() -> None:

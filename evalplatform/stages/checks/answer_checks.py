@@ -1,6 +1,6 @@
 """Checks on a cell's answers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evalplatform.answering.records import ArmAnswer
@@ -8,6 +8,8 @@ from evalplatform.calls.counts import CallCounts
 from evalplatform.comparisons.empty_retrieval import empty_retrievals
 from evalplatform.comparisons.equal_arms import equal_arms
 from evalplatform.kernel.text import plural
+from evalplatform.plugins.plugin import OutputShaper
+from evalplatform.project.cells import Cell, plugin_free_pair
 from evalplatform.project.policy import SuiteChecks
 from evalplatform.reports import words
 from evalplatform.stages import arm_answers
@@ -17,10 +19,25 @@ from evalplatform.stages.checks.unpriced import call_prices, unpriced_finding
 
 @dataclass(frozen=True)
 class AnswerEvidence:
-    """The answers of a cell, and the calls of the run that made them."""
+    """The answers of a cell, and the calls of the run that made them.
+
+    `asked_as` is the id of the cell that sends the very same calls, see `asked_alike`; None where the cell's calls are its own.
+    """
 
     answers: Sequence[ArmAnswer]
     calls: CallCounts
+    asked_as: str | None = None
+
+
+def asked_alike(cell: Cell, cells: Iterable[Cell]) -> str | None:
+    """Return the id of the plugin-free pair whose replies a cell is meant to share, or None.
+
+    Its plugins then reshape replies alone and its seed is the pair's: their delta is of one set of replies, shown in two ways.
+    """
+    pair = plugin_free_pair(cell, cells)
+    if pair is None or pair.sampling.seed != cell.sampling.seed:
+        return None
+    return pair.id if all(stamp.kind == OutputShaper.kind for stamp in cell.plugins) else None
 
 
 def _empty_retrieval(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding:
@@ -53,18 +70,23 @@ def _all_cached(evidence: AnswerEvidence, settings: SuiteChecks) -> Finding:
     if not made + known:
         return not_told(f"There is no reply to tell of.{failed}" if failed else "No answer was asked for.")
     return Finding(
-        passed=made + calls.shared > 0,
-        sentence=f"{_replies(calls)}{failed}",
+        passed=made + calls.shared > 0 or evidence.asked_as is not None,
+        sentence=f"{_replies(calls, asked_as=evidence.asked_as)}{failed}",
         value=(made + calls.shared) / (made + known),
         unit="share of replies that were asked for anew",
     )
 
 
-def _replies(calls: CallCounts) -> str:
+def _replies(calls: CallCounts, *, asked_as: str | None) -> str:
     if calls.paid:
         return f"{plural(calls.paid, 'answer call')} made and {calls.replayed + calls.shared:,} taken from the ledger."
     if calls.shared:
         return f"No answer call made: {calls.shared:,} were identical with calls of this run, and {calls.replayed:,} taken from the ledger."
+    if asked_as is not None:
+        return (
+            f"All {plural(calls.replayed, 'answer')} were replayed from the ledger, as they are meant to be: the cell's plugins reshape "
+            f"replies and change nothing of what is asked, so it shares its replies with {asked_as}."
+        )
     return (
         f"All {plural(calls.replayed, 'answer')} were replayed from the ledger: nothing was measured anew. They are as good as when they "
         "were paid for; for new samples raise `draws`, or change the cell's `seed`."
@@ -110,7 +132,8 @@ ANSWER_CHECKS: tuple[Check[AnswerEvidence], ...] = (
         name="all_cached",
         asset=arm_answers.ASSET,
         severity="warn",
-        description="Was anything asked? A run whose answers all came from the ledger measured nothing new.",
+        description="Was anything asked? A run whose answers all came from the ledger measured nothing new; not where plugins only "
+        "reshape the replies of another cell.",
         find=_all_cached,
         in_report=False,  # replayed answers are as good as paid ones; the header counts both
     ),

@@ -4,11 +4,12 @@ Nothing is kept of them but what a report repeats: they are computed again where
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from evalplatform.answering.prompts import ANSWER_PROMPT_DIGEST
+from evalplatform.answering.records import ArmAnswer
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.comparisons.question_scores import question_scores
 from evalplatform.comparisons.records import PlacedPoints
@@ -17,7 +18,7 @@ from evalplatform.ports.documents import Chunk
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.policy import SuiteChecks
 from evalplatform.stages import arm_answers, judged_scores, question_set
-from evalplatform.stages.checks.answer_checks import ANSWER_CHECKS, AnswerEvidence
+from evalplatform.stages.checks.answer_checks import ANSWER_CHECKS, AnswerEvidence, asked_alike
 from evalplatform.stages.checks.check import Check, CheckResult, results_of
 from evalplatform.stages.checks.judge_checks import JUDGE_CHECKS, JudgeEvidence, prompt_digests
 from evalplatform.stages.checks.score_checks import SCORE_CHECKS, ScoreEvidence
@@ -47,8 +48,14 @@ def reported_sentences(results: Iterable[CheckResult]) -> tuple[str, ...]:
 def answer_check_results(context: SuiteContext, cell: Cell) -> tuple[CheckResult, ...]:
     """Return what the checks find of a cell's current answers. Raises InputError where there are none."""
     manifest = context.upstream(arm_answers.ASSET, cell.key)
-    evidence = AnswerEvidence(answers=arm_answers.stored_answers(context, manifest), calls=answer_facts(manifest).calls)
+    evidence = answer_evidence(context, manifest, arm_answers.stored_answers(context, manifest))
     return results_of(ANSWER_CHECKS, evidence, context.suite.checks)
+
+
+def answer_evidence(context: SuiteContext, manifest: ArtifactManifest, answers: Sequence[ArmAnswer]) -> AnswerEvidence:
+    """Return what the checks of a stored version of answers look at, given its answers."""
+    facts = answer_facts(manifest)
+    return AnswerEvidence(answers=answers, calls=facts.calls, asked_as=asked_alike(facts.cell, context.project.cells_of(context.suite_id)))
 
 
 def judge_check_results(context: SuiteContext, cell: Cell, judge: JudgeCell) -> tuple[CheckResult, ...]:
