@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from evalplatform.comparisons.compared_run import ComparedArm, CostFigures
 from evalplatform.comparisons.run_factors import profile_prompts
 from evalplatform.kernel.errors import InputError, UnknownNameError
-from evalplatform.reports.arms_v1_wire import Count, Number, WireHead, checked
+from evalplatform.reports.arms_v1_wire import Count, Seconds, Usd, WireHead, checked
 
 Difficulty = str | int | float
 NO_ANSWER = "no_answer"
@@ -255,9 +255,9 @@ class _WireCost(BaseModel):
 
     n: Count | None = None
     cost_known_n: Count | None = None
-    total_cost_usd: Number | None = None
+    total_cost_usd: Usd | None = None
     prompt_tokens: Count | None = None
     completion_tokens: Count | None = None
     total_tokens: Count | None = None
-    mean_latency_sec: Number | None = None
-    mean_ttft_sec: Number | None = None
+    mean_latency_sec: Seconds | None = None
+    mean_ttft_sec: Seconds | None = None

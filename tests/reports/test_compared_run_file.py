@@ -174,10 +174,41 @@ def set_aggregate(value: object) -> Change:
         (lambda file: file["evaluations"][0]["scores"].update(docs=50), "evaluations.0.scores.docs", "is an object."),
         (lambda file: file["answers"].append("x"), "answers.3", "is an object."),
         (lambda file: file["answers"][0].update(difficulty=["easy"]), "answers.0.difficulty", "is a text or a number."),
-        (lambda file: file["cost_summary"]["docs"].update(n=-1), "cost_summary.docs.n", "Input should be greater than or equal to 0."),
+        (lambda file: file["cost_summary"]["docs"].update(n=-1), "cost_summary.docs.n", "must be at least 0, not -1."),
+        (
+            lambda file: file["cost_summary"]["docs"].update(total_cost_usd=-5),
+            "cost_summary.docs.total_cost_usd",
+            "must be at least 0, not -5.",
+        ),
+        (
+            lambda file: file["cost_summary"]["docs"].update(total_cost_usd=1e300),
+            "cost_summary.docs.total_cost_usd",
+            "must be at most 1,000,000,000, not 1e+300.",
+        ),
+        (
+            lambda file: file["cost_summary"]["docs"].update(mean_latency_sec=-0.5),
+            "cost_summary.docs.mean_latency_sec",
+            "must be at least 0, not -0.5.",
+        ),
+        (
+            lambda file: file["cost_summary"]["docs"].update(prompt_tokens=10**18),
+            "cost_summary.docs.prompt_tokens",
+            "must be at most 1,000,000,000,000,000, not 1000000000000000000.",
+        ),
+        (
+            lambda file: file["answers"][1]["arms"]["docs"]["metrics"].update(final_answer_chars=-3),
+            "answers.1.arms.docs.metrics.final_answer_chars",
+            "is a number of characters, which -3 is not.",
+        ),
+        (
+            lambda file: file["answers"][1]["arms"]["docs"]["metrics"].update(raw_answer_chars=1e300),
+            "answers.1.arms.docs.metrics.raw_answer_chars",
+            "is a number of characters, which 1e+300 is not.",
+        ),
         (lambda file: file.update(cost_summary={"docs": 3}), "cost_summary.docs", None),
         (lambda file: file.update(arms="docs"), "arms", None),
-        (lambda file: file.update(schema_version="arms.v2"), "schema_version", None),
+        (lambda file: file.update(schema_version="arms.v2"), "schema_version", "must be 'arms.v1', not 'arms.v2'."),
+        (lambda file: file.pop("arms"), "arms", "is needed."),
     ],
 )
 def test_bad_input_is_said_with_file_field_and_rule(tmp_path: Path, change: Change, field: str, rule: str | None) -> None:
@@ -200,6 +231,8 @@ def test_an_unknown_arm_is_said_with_the_nearest(tmp_path: Path) -> None:
 def test_what_is_no_json_is_said_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"run\.json:2: is not JSON"):
         read_compared_run(stored(tmp_path, '{\n"arms": }'))
+    with pytest.raises(InputError, match=r"run\.json: must be an object, not a list\.$"):
+        read_compared_run(stored(tmp_path, "[]"))
     with pytest.raises(InputError, match="is not JSON"):
         read_compared_run(stored(tmp_path, json.dumps(arms_file({"baseline": [math.nan]}))))
     with pytest.raises(InputError, match="cannot be read: No such file"):
