@@ -33,6 +33,7 @@ from evalplatform.comparisons.comparability import MIXED_MATERIAL
 from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun
 from evalplatform.judging.judge import model_of_stamp
 from evalplatform.kernel.model_names import same_model
+from evalplatform.plugins.plugin_set import NO_PLUGINS_LABEL
 
 UNREADABLE = "the file cannot be read"
 NO_TREATMENT = "it is not known which arm is the treatment"
@@ -147,7 +148,7 @@ def _system_prompt(run: ComparedRun, rules: BatchRules) -> Found:
     treatment, baseline = run.arms[arm], run.arms[run.identity.baseline_arm]
     if not _has_profile(arm, treatment):
         return NO_PROFILE_ARM
-    if run.identity.plugin_set != "none" and baseline.with_system_prompt:
+    if run.identity.plugin_set != NO_PLUGINS_LABEL and baseline.with_system_prompt:
         return PROMPTS_OF_PLUGINS
     treatment_answered, baseline_answered = treatment.answers - treatment.failed, baseline.answers - baseline.failed
     without = treatment_answered - treatment.with_system_prompt

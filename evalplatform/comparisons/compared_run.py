@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from evalplatform.kernel.values import Value
+from evalplatform.plugins.plugin_set import NO_PLUGINS_LABEL
 
 PROVIDER_ADDRESS = "the provider's own address"
 """The base URL of a run that says it has none of its own: a known address, unlike None, which is not stated."""
@@ -44,7 +45,7 @@ class RunIdentity(Value):
     provider: str | None = None
     base_url: str | None = None
     harness: str | None = None
-    plugin_set: str = "none"
+    plugin_set: str = NO_PLUGINS_LABEL
     plugin_set_id: str | None = None
     arms: tuple[str, ...]
     baseline_arm: str

@@ -29,10 +29,10 @@ class OrphanPluginCell(Value):
     plugin_set: str
 
 
-class SecondBaseline(Value):
+class SecondControl(Value):
     """A plugin-free cell that `used`, which stands before it and has its seed, makes superfluous: no delta is taken from it."""
 
-    warning: Literal["second_baseline"] = "second_baseline"
+    warning: Literal["second_control"] = "second_control"
     cell: str
     used: str
 
@@ -74,7 +74,7 @@ class DeltaOfFewPairs(Value):
 MatrixProblem = CellMissing | RunTruncated | CellFlawed | DeltaRefused | DeltaOfFewPairs
 """What leaves the matrix's question without a full answer."""
 
-MatrixWarning = MatrixProblem | OrphanPluginCell | SecondBaseline
+MatrixWarning = MatrixProblem | OrphanPluginCell | SecondControl
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _deltas_of_few_pairs(deltas: Sequence[PluginDelta]) -> Iterator[DeltaOfFewPa
 
 def _paired_deltas(runs: Sequence[ComparedRun], correction: Correction) -> Iterator[PluginDelta | MatrixWarning]:
     plugin_free = [run for run in runs if run.identity.plugin_set == NO_PLUGINS_LABEL]
-    yield from _second_baselines(plugin_free)
+    yield from _second_controls(plugin_free)
     for run in runs:
         if run.identity.plugin_set == NO_PLUGINS_LABEL:
             continue
@@ -220,12 +220,12 @@ def _differences(plain: ComparedRun, run: ComparedRun) -> int:
     return 0 if _digests_are_known(plain, run) else len(differing_factors("plugin_delta", (plain, run)))
 
 
-def _second_baselines(plugin_free: Sequence[ComparedRun]) -> Iterator[SecondBaseline]:
+def _second_controls(plugin_free: Sequence[ComparedRun]) -> Iterator[SecondControl]:
     for position, run in enumerate(plugin_free):
         same = (other for other in plugin_free[:position] if _are_pair(other, run) and not _differences(other, run))
         used = next((other for other in same if other.identity.seed == run.identity.seed), None)
         if used is not None:
-            yield SecondBaseline(cell=run.name, used=used.name)
+            yield SecondControl(cell=run.name, used=used.name)
 
 
 def _summary(run: ComparedRun, correction: Correction) -> ArmSummary:

@@ -17,7 +17,7 @@ from evalplatform.comparisons.model_comparison_records import (
     RunRow,
     Uncovered,
 )
-from evalplatform.comparisons.refusals import NoCommonQuestion, Refused
+from evalplatform.comparisons.refusals import ComparisonKind, NoCommonQuestion, Refused
 from evalplatform.comparisons.replicates import pooled_runs
 from evalplatform.comparisons.rivals import rival_refusals, rival_warnings, scored_arm
 from evalplatform.comparisons.run_clusters import common_clusters, labels_of
@@ -27,7 +27,7 @@ from evalplatform.project.policy import LEAST_COVERAGE_RATE
 from evalplatform.stats.mean import estimate_mean, plain_mean
 from evalplatform.stats.multiplicity import Correction
 
-COMPARISON = "model comparison"
+COMPARISON: ComparisonKind = "model_comparison"
 
 _NOT_IN_RUN = ComparedArm(points={})
 """Stands for the scored arm in a run that has only its baseline."""

@@ -35,7 +35,7 @@ from evalplatform.stats.paired import PairedEffect, paired_effect
 COST_FIGURES = tuple(name for name in CostDelta.model_fields if name != "arm")
 
 
-def plugin_delta(baseline: ComparedRun, plugin: ComparedRun, *, correction: Correction = "holm", seed: int = 0) -> PluginDelta | Refused:
+def plugin_delta(control: ComparedRun, plugin: ComparedRun, *, correction: Correction = "holm", seed: int = 0) -> PluginDelta | Refused:
     """Return what the plugin set of one run does to every arm, against the other run, or every reason why that cannot be told.
 
     Points are paired by question: plugin minus control, over the questions that an arm scored in both runs, with Student's interval and
@@ -44,47 +44,47 @@ def plugin_delta(baseline: ComparedRun, plugin: ComparedRun, *, correction: Corr
     Costs are compared as the runs state them, answers by their length. Nothing is rounded; verdicts are decided on unrounded p-values.
 
     Args:
-        baseline: the control, most often the run without plugins.
+        control: the run that deltas are taken from, most often the one without plugins.
         plugin: the run with the plugin set.
         correction: `holm` or `bh`.
         seed: of the sign-flip test, whose generator also depends on the arm's name, so that no other arm changes its p-value.
     """
-    refusals = plugin_delta_refusals(baseline, plugin)
+    refusals = plugin_delta_refusals(control, plugin)
     if refusals:
-        return Refused(comparison="plugin_delta", runs=(baseline.name, plugin.name), refusals=tuple(refusals))
-    arms, questions = baseline.identity.arms, baseline.identity.total_questions
-    clusters = common_clusters([baseline, plugin])
-    scores = _score_deltas(baseline, plugin, clusters, correction=correction, seed=seed)
-    is_covered = baseline.identity.is_judged and questions
+        return Refused(comparison="plugin_delta", runs=(control.name, plugin.name), refusals=tuple(refusals))
+    arms, questions = control.identity.arms, control.identity.total_questions
+    clusters = common_clusters([control, plugin])
+    scores = _score_deltas(control, plugin, clusters, correction=correction, seed=seed)
+    is_covered = control.identity.is_judged and questions
     return PluginDelta(
-        control=baseline.identity,
-        control_name=baseline.name,
+        control=control.identity,
+        control_name=control.name,
         plugin_name=plugin.name,
-        control_source=baseline.source,
+        control_source=control.source,
         plugin_source=plugin.source,
         plugin_set=plugin.identity.plugin_set,
         plugin_set_id=plugin.identity.plugin_set_id,
         scores=scores,
-        costs=tuple(_cost_delta(arm, baseline.arms[arm].cost, plugin.arms[arm].cost) for arm in arms),
-        texts=tuple(_text_delta(arm, baseline, plugin, clusters) for arm in arms),
+        costs=tuple(_cost_delta(arm, control.arms[arm].cost, plugin.arms[arm].cost) for arm in arms),
+        texts=tuple(_text_delta(arm, control, plugin, clusters) for arm in arms),
         cluster_field=None if clusters is None else clusters.field,
         correction=correction,
         coverage_rate=min(score.pairs for score in scores) / questions if is_covered else None,
-        warnings=tuple(_warnings(baseline, plugin, scores)),
-        partial_costs=tuple(_partial_costs(baseline, plugin)),
-        not_compared=unstated_factors("plugin_delta", [baseline, plugin]),
+        warnings=tuple(_warnings(control, plugin, scores)),
+        partial_costs=tuple(_partial_costs(control, plugin)),
+        not_compared=unstated_factors("plugin_delta", [control, plugin]),
     )
 
 
-def plugin_delta_refusals(baseline: ComparedRun, plugin: ComparedRun) -> list[Refusal]:
+def plugin_delta_refusals(control: ComparedRun, plugin: ComparedRun) -> list[Refusal]:
     """Return every reason why the two runs give no plugin delta; none where they differ in their plugin set alone."""
-    return [*_same_plugins(baseline, plugin), *refusals_among("plugin_delta", [baseline, plugin])]
+    return [*_same_plugins(control, plugin), *refusals_among("plugin_delta", [control, plugin])]
 
 
-def _same_plugins(baseline: ComparedRun, plugin: ComparedRun) -> Iterator[Refusal]:
+def _same_plugins(control: ComparedRun, plugin: ComparedRun) -> Iterator[Refusal]:
     """Yield that there is no plugin to measure. A set is known by its id, however it is spelt; by its label where a run has no id."""
-    runs, labels = (baseline.name, plugin.name), (baseline.identity.plugin_set, plugin.identity.plugin_set)
-    first, second = baseline.identity.plugin_set_id, plugin.identity.plugin_set_id
+    runs, labels = (control.name, plugin.name), (control.identity.plugin_set, plugin.identity.plugin_set)
+    first, second = control.identity.plugin_set_id, plugin.identity.plugin_set_id
     has_both_ids = first is not None and second is not None
     if first == second if has_both_ids else labels[0] == labels[1]:
         yield SamePluginSet(runs=runs, labels=labels)
@@ -93,10 +93,10 @@ def _same_plugins(baseline: ComparedRun, plugin: ComparedRun) -> Iterator[Refusa
 
 
 def _score_deltas(
-    baseline: ComparedRun, plugin: ComparedRun, clusters: QuestionClusters | None, *, correction: Correction, seed: int
+    control: ComparedRun, plugin: ComparedRun, clusters: QuestionClusters | None, *, correction: Correction, seed: int
 ) -> tuple[ScoreDelta, ...]:
-    arms = baseline.identity.arms
-    pairs = {arm: _pairs(baseline.identity.question_ids, baseline.arms[arm].points, plugin.arms[arm].points) for arm in arms}
+    arms = control.identity.arms
+    pairs = {arm: _pairs(control.identity.question_ids, control.arms[arm].points, plugin.arms[arm].points) for arm in arms}
     differences = {arm: {question: after - before for question, (before, after) in of_arm.items()} for arm, of_arm in pairs.items()}
     effects = [_effect(arm, differences[arm], clusters, seed) for arm in arms]
     verdicts = family_verdicts(effects, correction=correction)
@@ -134,12 +134,12 @@ def _cost_delta(arm: str, control: CostFigures, plugin: CostFigures) -> CostDelt
     return CostDelta(arm=arm, **figures)
 
 
-def _text_delta(arm: str, baseline: ComparedRun, plugin: ComparedRun, clusters: QuestionClusters | None) -> AnswerTextDelta:
-    questions, control, treated = baseline.identity.question_ids, baseline.arms[arm], plugin.arms[arm]
+def _text_delta(arm: str, control: ComparedRun, plugin: ComparedRun, clusters: QuestionClusters | None) -> AnswerTextDelta:
+    questions, before, after = control.identity.question_ids, control.arms[arm], plugin.arms[arm]
     return AnswerTextDelta(
         arm=arm,
-        raw=_length_delta(questions, control.raw_answer_chars, treated.raw_answer_chars, clusters),
-        final=_length_delta(questions, control.final_answer_chars, treated.final_answer_chars, clusters),
+        raw=_length_delta(questions, before.raw_answer_chars, after.raw_answer_chars, clusters),
+        final=_length_delta(questions, before.final_answer_chars, after.final_answer_chars, clusters),
     )
 
 
@@ -165,25 +165,25 @@ def _mean(numbers: Sequence[float]) -> float | None:
     return plain_mean(numbers) if numbers else None
 
 
-def _warnings(baseline: ComparedRun, plugin: ComparedRun, scores: Sequence[ScoreDelta]) -> Iterator[DeltaWarning]:
-    control, treated = baseline.identity, plugin.identity
-    for run in (baseline, plugin):
+def _warnings(control: ComparedRun, plugin: ComparedRun, scores: Sequence[ScoreDelta]) -> Iterator[DeltaWarning]:
+    before, after = control.identity, plugin.identity
+    for run in (control, plugin):
         if run.truncated_reason is not None:
             yield RunTruncated(run=run.name, why=run.truncated_reason)
-    if control.is_judged and (few := _few_pairs(scores, control.total_questions)) is not None:
+    if before.is_judged and (few := _few_pairs(scores, before.total_questions)) is not None:
         yield few
-    if control.plugin_set != NO_PLUGINS_LABEL and treated.plugin_set == NO_PLUGINS_LABEL:
-        yield WrongWayRound(control=baseline.name, plugin_set=control.plugin_set, plain=plugin.name)
-    elif control.plugin_set != NO_PLUGINS_LABEL:
-        yield ControlHasPlugins(run=baseline.name, plugin_set=control.plugin_set)
-    if baseline.has_judge_metrics != plugin.has_judge_metrics:
-        having, lacking = (baseline, plugin) if baseline.has_judge_metrics else (plugin, baseline)
+    if before.plugin_set != NO_PLUGINS_LABEL and after.plugin_set == NO_PLUGINS_LABEL:
+        yield WrongWayRound(control=control.name, plugin_set=before.plugin_set, plain=plugin.name)
+    elif before.plugin_set != NO_PLUGINS_LABEL:
+        yield ControlHasPlugins(run=control.name, plugin_set=before.plugin_set)
+    if control.has_judge_metrics != plugin.has_judge_metrics:
+        having, lacking = (control, plugin) if control.has_judge_metrics else (plugin, control)
         yield OneHasJudgeMetrics(having=having.name, lacking=lacking.name)
-    sets = (control.question_set_digest, treated.question_set_digest)
+    sets = (before.question_set_digest, after.question_set_digest)
     if None not in sets and sets[0] != sets[1]:
-        yield QuestionSetsDiffer(sides=_sides(baseline, plugin, sets))
-    if control.seed != treated.seed:
-        yield SeedsDiffer(sides=_sides(baseline, plugin, (control.seed, treated.seed)))
+        yield QuestionSetsDiffer(sides=_sides(control, plugin, sets))
+    if before.seed != after.seed:
+        yield SeedsDiffer(sides=_sides(control, plugin, (before.seed, after.seed)))
 
 
 def _few_pairs(scores: Sequence[ScoreDelta], questions: int) -> FewPairs | None:
@@ -200,14 +200,14 @@ def _few_pairs(scores: Sequence[ScoreDelta], questions: int) -> FewPairs | None:
     )
 
 
-def _sides(baseline: ComparedRun, plugin: ComparedRun, says: tuple[object, object]) -> tuple[RunSays, RunSays]:
+def _sides(control: ComparedRun, plugin: ComparedRun, says: tuple[object, object]) -> tuple[RunSays, RunSays]:
     first, second = (None if value is None else str(value) for value in says)
-    return RunSays(run=baseline.name, says=first), RunSays(run=plugin.name, says=second)
+    return RunSays(run=control.name, says=first), RunSays(run=plugin.name, says=second)
 
 
-def _partial_costs(baseline: ComparedRun, plugin: ComparedRun) -> Iterator[PartialCost]:
-    for arm in baseline.identity.arms:
-        for run in (baseline, plugin):
+def _partial_costs(control: ComparedRun, plugin: ComparedRun) -> Iterator[PartialCost]:
+    for arm in control.identity.arms:
+        for run in (control, plugin):
             cost = run.arms[arm].cost
             if cost.is_partial and cost.answers is not None:
                 yield PartialCost(arm=arm, run=run.name, priced_answers=cost.priced_answers or 0, answers=cost.answers)

@@ -9,6 +9,9 @@ from pydantic import Field
 
 from evalplatform.kernel.values import Value
 
+ComparisonKind = Literal["plugin_delta", "model_comparison", "pooled_replicates", "batch_pool", "cross_judge"]
+"""The stable names of what compares runs with each other."""
+
 
 class RunSays(Value):
     """What one run says of a factor, as text a person can read; None is not stated."""
@@ -222,6 +225,6 @@ Refusal = Annotated[
 class Refused(Value):
     """A comparison that was not made, and every reason why."""
 
-    comparison: str
+    comparison: ComparisonKind
     runs: tuple[str, ...]
     refusals: tuple[Refusal, ...] = Field(min_length=1)

@@ -213,7 +213,7 @@ class WireHead(_Wire):
     base_url: str | None = None
     answering_digest: str | None = None
     harness: str | None = None
-    plugin_set: str = "none"
+    plugin_set: str = NO_PLUGINS_LABEL
     plugin_set_id: str | None = None
     plugins: PluginStamps = ()
     arms: Annotated[tuple[StrictStr, ...], Field(min_length=1)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from evalplatform.comparisons.compared_run import PROVIDER_ADDRESS, ComparedRun, RunIdentity
 from evalplatform.comparisons.run_factors import arm_content_digests, config_without_seed, question_texts_digest, retrieval_settings
 from evalplatform.kernel.errors import InputError
-from evalplatform.plugins.plugin_set import EMPTY_PLUGIN_SET_ID
+from evalplatform.plugins.plugin_set import EMPTY_PLUGIN_SET_ID, NO_PLUGINS_LABEL
 from evalplatform.reports.arms_v1_file import loaded_json
 from evalplatform.reports.arms_v1_wire import MOST_COUNTED, WireHead, checked
 from evalplatform.reports.compared_run_columns import rows_by_column
@@ -72,7 +72,7 @@ def _identity(head: WireHead, texts: Mapping[str, str], evaluated: tuple[str, ..
         base_url=PROVIDER_ADDRESS if head.base_url is None and "base_url" in head.model_fields_set else head.base_url,
         harness=head.harness,
         plugin_set=head.plugin_set,
-        plugin_set_id=head.plugin_set_id or (EMPTY_PLUGIN_SET_ID if head.plugin_set == "none" else None),
+        plugin_set_id=head.plugin_set_id or (EMPTY_PLUGIN_SET_ID if head.plugin_set == NO_PLUGINS_LABEL else None),
         arms=head.arms,
         baseline_arm=head.baseline_arm,
         arm_content_digests=arm_content_digests(head.arms, head.input_digests),

@@ -9,7 +9,7 @@ from evalplatform.comparisons.matrix_rollup import (
     DeltaRefused,
     MatrixWarning,
     OrphanPluginCell,
-    SecondBaseline,
+    SecondControl,
 )
 from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.reports.plugin_delta_words import delta_warning
@@ -37,7 +37,7 @@ def _(warning: OrphanPluginCell) -> str:
 
 
 @matrix_warning.register
-def _(warning: SecondBaseline) -> str:
+def _(warning: SecondControl) -> str:
     return f"{warning.cell} is the plugin-free cell {warning.used} again; deltas are taken from {warning.used}, which stands first."
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalplatform.answering.records import ArmAnswer
-from evalplatform.comparisons.comparability import ComparisonKind, differing_factors, refusals_among
+from evalplatform.comparisons.comparability import differing_factors, refusals_among
 from evalplatform.comparisons.compared_run import ComparedRun
 from evalplatform.comparisons.cross_judge import refuse_nothing_to_compare
 from evalplatform.comparisons.cross_judge_records import Measure
 from evalplatform.comparisons.question_scores import QuestionScores, question_scores
 from evalplatform.comparisons.records import PlacedPoints, ScorePoints
-from evalplatform.comparisons.refusals import FactorDiffers, MaterialNotStored, Refusal, Refused, RunSays
+from evalplatform.comparisons.refusals import ComparisonKind, FactorDiffers, MaterialNotStored, Refusal, Refused, RunSays
 from evalplatform.judging.records import JudgeTask
 from evalplatform.kernel.digests import EMPTY_TEXT_DIGEST, json_digest, text_digest
 from evalplatform.kernel.errors import InputError

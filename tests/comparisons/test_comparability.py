@@ -12,7 +12,6 @@ from evalplatform.comparisons.comparability import (
     FACTORS,
     MIXED_MATERIAL,
     NOT_FACTORS,
-    ComparisonKind,
     differing_factors,
     refusals_among,
     unstated_factors,
@@ -21,6 +20,7 @@ from evalplatform.comparisons.compared_run import PROVIDER_ADDRESS, RunIdentity
 from evalplatform.comparisons.refusals import (
     ArmContentsDiffer,
     ArmsDiffer,
+    ComparisonKind,
     FactorDiffers,
     JudgeNotStamped,
     MixedMaterial,

@@ -11,7 +11,7 @@ from evalplatform.comparisons.matrix_rollup import (
     DeltaRefused,
     MatrixRollup,
     OrphanPluginCell,
-    SecondBaseline,
+    SecondControl,
     roll_up,
 )
 from evalplatform.comparisons.plugin_delta import plugin_delta
@@ -79,7 +79,7 @@ def test_a_plugin_cell_without_its_plugin_free_cell_is_an_orphan(factor: dict[st
 def test_of_two_equal_plugin_free_cells_the_first_is_the_baseline_and_the_second_is_named() -> None:
     rollup = roll_up([named(control_run(), "first"), named(control_run(), "second"), plugin_run()])
     assert pairs(rollup) == [("first", "caveman")]
-    assert rollup.warnings == (SecondBaseline(cell="second", used="first"),)
+    assert rollup.warnings == (SecondControl(cell="second", used="first"),)
 
 
 def test_cells_that_differ_in_sampling_find_their_own_pair() -> None:

@@ -21,7 +21,7 @@ THREE_ARMS: Points = {**TWO_ARMS, "skill:x": [61.0] * 8}
 def why_not(*runs: ComparedRun, **options: Any) -> list[str]:
     refused = compare_models(runs, **options)
     assert isinstance(refused, Refused)
-    assert refused.comparison == "model comparison"
+    assert refused.comparison == "model_comparison"
     assert refused.runs == tuple(run.name for run in runs)
     return [refusal_sentence(refusal) for refusal in refused.refusals]
 

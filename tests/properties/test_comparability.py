@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalplatform.comparisons.batch_pool import PairedArms, pool
-from evalplatform.comparisons.comparability import DECLARED, FACTORS, ComparisonKind, Factor, differing_factors, refusals_among
+from evalplatform.comparisons.comparability import DECLARED, FACTORS, Factor, differing_factors, refusals_among
 from evalplatform.comparisons.compared_run import ComparedRun, RunIdentity
 from evalplatform.comparisons.model_comparison import compare_models
 from evalplatform.comparisons.model_comparison_records import ModelComparison
 from evalplatform.comparisons.plugin_delta import plugin_delta
 from evalplatform.comparisons.plugin_delta_records import PluginDelta
-from evalplatform.comparisons.refusals import Refused
+from evalplatform.comparisons.refusals import ComparisonKind, Refused
 from evalplatform.reports.refusal_words import refusal_sentence
 from tests.support.plugin_cells import ARMS, changed, control_run, plugin_run
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from evalplatform.comparisons.comparability import ComparisonKind, refusals_among
+from evalplatform.comparisons.comparability import refusals_among
 from evalplatform.comparisons.compared_run import ComparedRun
 from evalplatform.comparisons.matrix_rollup import roll_up
+from evalplatform.comparisons.refusals import ComparisonKind
 from evalplatform.judging.judge import JudgeSettings, judge_kinds
 from evalplatform.kernel.keys import key_with_digest
 from evalplatform.ports.model_client import Sampling
