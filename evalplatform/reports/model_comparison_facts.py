@@ -39,7 +39,7 @@ def _origin_words(origin: RunOrigin) -> str:
         "sampling": settings_words(identity.run_config),
         "seed": None if identity.seed is None else str(identity.seed),
         "plugin set": _with_id(identity.plugin_set, identity.plugin_set_id),
-        "questions": f"{plural(identity.total_questions, 'question')}, {plural(identity.draws, 'draw')} each",
+        "asked": f"{plural(identity.total_questions, 'question')}, {plural(identity.draws, 'draw')} each",
         "question set": identity.question_set_digest,
         **_judge_parts(identity),
     }
@@ -67,7 +67,7 @@ def _with_id(label: str, plugin_set_id: str | None) -> str:
 
 
 def common_facts(made: Mapping[str, ModelComparison], *, titles: Mapping[str, str]) -> Iterator[Fact]:
-    """Yield what heads the report: each fact once where all sections agree, else once a section."""
+    """Yield what heads the report: each fact once where all sections agree, or are called by it, else once a section."""
     by_label: dict[str, dict[str, str]] = {}
     for name, compared in made.items():
         for label, value in _headline(compared).items():
@@ -75,6 +75,8 @@ def common_facts(made: Mapping[str, ModelComparison], *, titles: Mapping[str, st
     for label, values in by_label.items():
         if len(set(values.values())) == 1:
             yield Fact(label=label, value=next(iter(values.values())))
+        elif all(titles[name] == value for name, value in values.items()):
+            yield Fact(label=f"{label}s", value=words.listed(list(values.values())))
         else:
             yield from (Fact(label=f"{titles[name]}: {label}", value=value) for name, value in values.items())
 

@@ -55,3 +55,13 @@ def test_every_anchor_is_plain_and_leads_to_one_place() -> None:
 
 def test_markdown_says_the_whole_title() -> None:
     assert "## docs: Ranking\n" in page_markdown(page_of(section("a", "docs: Ranking", label="Ranking", group="docs")))
+
+
+def test_a_long_text_may_take_several_lines_and_a_number_may_not() -> None:
+    table = Table(
+        columns=(Column(label="Run", numeric=False), Column(label="Arm", numeric=False), Column(label="Points")),
+        rows=((Cell(text="a"), Cell(text="docs+skill:bucket-lifecycle"), Cell(text="+100.0 [+100.0, +100.0]")),),
+    )
+    html = page_html(page_of(Section(key="a", title="A", table=table)))
+    assert '<td class="wordy plain">docs+skill:bucket-lifecycle</td>' in html
+    assert '<td class="number plain">+100.0 [+100.0, +100.0]</td>' in html
