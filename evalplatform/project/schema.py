@@ -10,6 +10,7 @@ from evalplatform.kernel.keys import KEY_PATTERN
 from evalplatform.kernel.values import Value
 from evalplatform.ports.model_client import Sampling
 from evalplatform.project.entitlements import Entitlements
+from evalplatform.project.plugin_list import PluginRefs
 from evalplatform.project.policy import Policy, SuiteChecks
 
 Id = Annotated[str, StringConstraints(pattern=f"^{KEY_PATTERN.pattern}$", max_length=60)]
@@ -44,9 +45,7 @@ class CellSettings(Value):
     model: Text
     endpoint: Id
     harness: Text = "arms-runner"
-    plugins: tuple[Text, ...] = Field(
-        default=(), description="Plugins that modify every arm, in order, such as `caveman:lite` or `truncate:80`."
-    )
+    plugins: PluginRefs = Field(default=(), description="Plugins that modify every arm, in order, such as `caveman:lite` or `truncate:80`.")
     sampling: Sampling = Sampling()
 
 

@@ -53,6 +53,32 @@ def test_spellings_of_one_plugin_set_are_one_cell_and_another_order_is_another(t
     assert len({key("c", "caveman"), key("d", "caveman:lite"), key("e", "caveman, truncate"), key("f", "truncate, caveman")}) == 4
 
 
+def test_a_list_of_plugins_without_entries_is_an_empty_one(tmp_path: Path) -> None:
+    assert cell(tmp_path, "plugins: , sampling: {max_tokens: 120}").plugins == ()
+
+
+@pytest.mark.parametrize(
+    ("plugins", "field", "rule"),
+    [
+        ("caveman", "cells.other.plugins", "must be a list: [caveman] (got 'caveman')."),
+        ("'caveman, truncate:80'", "cells.other.plugins", "must be a list: [caveman, truncate:80] (got 'caveman, truncate:80')."),
+        (
+            "[caveman, 'caveman:lite,truncate:80']",
+            "cells.other.plugins.1",
+            "must be one plugin an entry: [caveman:lite, truncate:80] (got 'caveman:lite,truncate:80').",
+        ),
+        (
+            "[truncate: 80]",
+            "cells.other.plugins.0",
+            "must be text, and a colon with a blank after it makes a mapping: write [truncate:80].",
+        ),
+    ],
+)
+def test_what_is_near_to_a_list_of_plugins_is_refused_with_the_right_spelling(tmp_path: Path, plugins: str, field: str, rule: str) -> None:
+    error = refused(tmp_path, f"plugins: {plugins}")
+    assert (error.field, error.rule) == (field, rule)
+
+
 def test_what_a_key_stands_for_names_the_plugins_to_a_reader(tmp_path: Path) -> None:
     meaning = meaning_of(cell(tmp_path / "a", "plugins: [truncate:80]"), first_seen=FIRST_SEEN)
     assert meaning.labels["plugin_set"] == "truncate:80"
@@ -108,7 +134,6 @@ def test_a_cell_without_plugins_is_nobodys_plugin_cell_and_the_first_of_two_pair
         ("plugins: [caveman:light]", "cells.other.plugins.0: plugin 'caveman:light'", "'light' is no level; use lite, full, ultra", "lite"),
         ("plugins: [truncate:0]", "cells.other.plugins.0: plugin 'truncate:0'", "use a whole number from 1 to 999,999,999", None),
         ("plugins: [caveman, truncate, caveman:lite]", "cells.other.plugins.2: plugin 'caveman:lite'", "(caveman:full and ", None),
-        ("plugins: caveman", "cells.other.plugins", "must be a list (got 'caveman')", None),
         (
             "plugins: [caveman], harness: arm-runner",
             "cells.other.harness",
