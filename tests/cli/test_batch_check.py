@@ -70,6 +70,15 @@ def leaked_prompt(folder: Path) -> None:
     changed_file(folder / "small_regular.json", answers=data["answers"])
 
 
+def failed_and_blank(folder: Path) -> None:
+    data = json.loads((folder / "small_regular.json").read_text())
+    treatment = [row["arms"]["profile:concise"] for row in data["answers"]]
+    treatment[0] |= {"answer": None, "error": "generation_failed: timeout"}
+    treatment[1] |= {"answer": " \n"}
+    data["answers"][2]["arms"]["baseline"] |= {"answer": ""}
+    changed_file(folder / "small_regular.json", answers=data["answers"])
+
+
 def unscored(folder: Path) -> None:
     batch_file(folder / "small_regular.json", baseline=BASELINE, treatment=[None, None, None, *TREATMENT[3:]])
 
@@ -122,6 +131,19 @@ def unscored(folder: Path) -> None:
             an_arm_short,
             "answers",
             "The file states 40 questions, and profile:concise has 39 answer rows.",
+        ),
+        (
+            failed_and_blank,
+            "points",
+            (
+                "Of 40 judged questions, baseline has points for 1 and profile:concise has points for 2 whose answer failed, is blank "
+                "or is missing: these are no points, and are not counted."
+            ),
+        ),
+        (
+            failed_and_blank,
+            "coverage",
+            "Coverage: 37 of 40 questions were scored in both arms (92.5%), below 95%; unscored: no_answer 3.",
         ),
         (
             leaked_prompt,
@@ -362,7 +384,7 @@ def test_reports_and_junit_name_every_finding(command: Command, batch: Path, tmp
     assert sentence in (tmp_path / "out/check.md").read_text()
     assert sentence in (tmp_path / "out/check.html").read_text()
     (suite,) = ElementTree.fromstring((tmp_path / "out/check.xml").read_bytes())
-    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("28", "1", "0")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("30", "1", "0")
     (failed,) = (case for case in suite if case.find("failure") is not None)
     assert (failed.get("classname"), (failed.get("name") or "").split(":")[0]) == ("small_regular.json", "system_prompt")
     assert (failed.findtext("failure") or "").startswith(sentence)
