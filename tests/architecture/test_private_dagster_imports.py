@@ -20,6 +20,7 @@ PRIVATE = {
         "dagster._core.definitions.data_version.get_input_event_pointer_tag",
         "dagster._core.definitions.partitions.utils.get_tags_from_multi_partition_key",
     },
+    "assets/reported_checks.py": {"dagster._core.storage.asset_check_execution_record.COMPLETED_ASSET_CHECK_EXECUTION_RECORD_STATUSES"},
     "assets/unfinished.py": {
         "dagster._core.execution.backfill.BulkActionStatus",
         "dagster._core.execution.backfill.BulkActionsFilter",
