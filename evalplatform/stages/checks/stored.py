@@ -55,7 +55,8 @@ def answer_check_results(context: SuiteContext, cell: Cell) -> tuple[CheckResult
 def answer_evidence(context: SuiteContext, manifest: ArtifactManifest, answers: Sequence[ArmAnswer]) -> AnswerEvidence:
     """Return what the checks of a stored version of answers look at, given its answers."""
     facts = answer_facts(manifest)
-    return AnswerEvidence(answers=answers, calls=facts.calls, asked_as=asked_alike(facts.cell, context.project.cells_of(context.suite_id)))
+    cells = [context.project.cell(cell_id) for cell_id in context.suite.cells]  # flags may have changed the suite, under an id of its own
+    return AnswerEvidence(answers=answers, calls=facts.calls, asked_as=asked_alike(facts.cell, cells))
 
 
 def judge_check_results(context: SuiteContext, cell: Cell, judge: JudgeCell) -> tuple[CheckResult, ...]:
