@@ -11,6 +11,7 @@ from statistics import fmean
 import pytest
 
 from evalplatform.comparisons.compared_run import ComparedArm, ComparedRun
+from evalplatform.comparisons.matrix_rollup import roll_up
 from evalplatform.kernel.errors import InputError
 from evalplatform.project.cells import Cell, JudgeCell
 from evalplatform.project.load import load_project
@@ -48,6 +49,7 @@ def assert_equal_runs(stored: ComparedRun, filed: ComparedRun) -> None:
     assert stored.identity == filed.identity
     assert (stored.name, stored.difficulty, stored.has_judge_metrics) == (filed.name, filed.difficulty, filed.has_judge_metrics)
     assert stored.truncated_reason == filed.truncated_reason
+    assert (stored.question_texts, stored.references, stored.clusters) == (filed.question_texts, filed.references, filed.clusters)
     assert list(stored.arms) == list(filed.arms)
     for arm, of_arm in filed.arms.items():
         own = stored.arms[arm]
@@ -105,6 +107,28 @@ def test_a_cell_whose_endpoint_is_down_is_the_run_of_its_file(tmp_path: Path) ->
             run = stored_run(context, cell, judge)
             assert_equal_runs(run, of_file(context, cell, judge))
             assert sum(arm.failed for arm in run.arms.values()) > 0
+
+
+def test_a_clustered_cell_is_the_run_of_its_file_and_the_rollup_agrees_with_the_cells_own_report(tmp_path: Path) -> None:
+    file = starter(tmp_path, ("    baseline_arm: baseline", "    cluster_field: page\n    baseline_arm: baseline"))
+    questions = tmp_path / "questions.json"
+    asked = json.loads(questions.read_text())
+    for place, question in enumerate(asked["questions"]):
+        question["page"] = f"page {place // 3}"
+    questions.write_text(json.dumps(asked))
+    with suite(file) as (context, cell, judge):
+        run_cell(context, cell, judge)
+        run, filed = stored_run(context, cell, judge), of_file(context, cell, judge)
+        own = arm_summary.stored_summary(context, context.upstream(arm_summary.ASSET, arm_summary.partition(cell, judge)))
+    assert_equal_runs(run, filed)
+    assert (run.identity.cluster_field, set((run.clusters or {}).values())) == ("page", {"page 0", "page 1", "page 2"})
+    for made_of in (run, filed):
+        (rolled,) = roll_up([made_of]).cells
+        for arm, delta in own.deltas.items():
+            assert delta.effect is not None
+            assert delta.effect.clusters == 3
+            assert rolled.summary.deltas[arm].effect == delta.effect
+            assert rolled.summary.scores[arm].ci_lo_points == own.scores[arm].ci_lo_points
 
 
 def test_points_and_lengths_are_means_over_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
