@@ -142,7 +142,7 @@ def _planned_lines(plan: "BackfillPlan") -> Iterator[str]:
 
     yield from planned_lines("answers", plan.answers)
     yield from planned_lines("scores", plan.judgements)
-    asked = [sum(planned.calls - planned.finished for planned in stage) for stage in (plan.answers, plan.judgements)]
+    asked = [sum(planned.to_ask for planned in stage) for stage in (plan.answers, plan.judgements)]
     yield f"  total: {plural(asked[0], 'answer call')}, {plural(asked[1], 'judge call')} to make, {price_words(plan.price_usd)}"
     yield from spend_cap_lines(plan.spend_cap, plan.price_usd)
 

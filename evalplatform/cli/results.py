@@ -124,9 +124,9 @@ def spend_cap_lines(cap: SpendCap | None, price_usd: float | None) -> Iterator[s
 def planned_lines(title: str, stage: Iterable[PlannedCalls]) -> Iterator[str]:
     """Yield a line for each cell, or each cell under a judge, with the calls that it would make, tokens and price."""
     for planned in stage:
-        left = planned.calls - planned.finished
+        shared = f"{planned.shared:,} shared with what is asked above, " if planned.shared else ""
         yield (
-            f"  {title} {planned.who}: {plural(planned.calls, 'call')}, {planned.finished:,} finished, {left:,} to ask; "
+            f"  {title} {planned.who}: {plural(planned.calls, 'call')}, {planned.finished:,} finished, {shared}{planned.to_ask:,} to ask; "
             f"about {planned.prompt_tokens:,} prompt and at most {planned.completion_tokens_most:,} completion tokens, "
             f"{price_words(planned.price_usd)}"
         )

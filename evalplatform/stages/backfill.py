@@ -11,7 +11,7 @@ from evalplatform.stages.comparison_runs import summary_input
 from evalplatform.stages.comparison_stages import COMPARISON_ASSETS
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.corpus import open_treatments
-from evalplatform.stages.plan import PlannedCalls, SpendCap, planned_answers, planned_judgements, spend_cap
+from evalplatform.stages.plan import PlannedBefore, PlannedCalls, SpendCap, planned_answers, planned_judgements, spend_cap
 from evalplatform.stages.staleness import PartitionState, states_of
 
 SOURCES = (question_set.ASSET, corpus.ASSET)
@@ -72,7 +72,7 @@ class BackfillPlan(Value):
 
     @property
     def price_usd(self) -> float | None:
-        """The price of all that is not finished; None when some of it is unknown."""
+        """The price of all that is to be asked, each call once; None when some of it is unknown."""
         prices = [planned.price_usd for planned in (*self.answers, *self.judgements)]
         return None if None in prices else (known_sum(prices) or 0.0)
 
@@ -152,13 +152,14 @@ async def plan_backfill(context: SuiteContext, work: BackfillWork) -> BackfillPl
     """
     cells = {cell.id: cell for cell in context.project.cells_of(context.suite_id)}
     judges = {judge.id: judge for judge in context.project.judges_of(context.suite_id)}
+    before = PlannedBefore()
     answers: list[PlannedCalls] = []
     tasks: dict[str, list[JudgeTask]] = {}
     if to_answer := work.cells():
         questions = question_set.current_questions(context)
         async with open_treatments(context) as opened:
             for cell_id in to_answer:
-                planned, tasks[cell_id] = await planned_answers(context, cells[cell_id], questions.questions, opened.treatments)
+                planned, tasks[cell_id] = await planned_answers(context, cells[cell_id], questions.questions, opened.treatments, before)
                 answers.append(planned)
     judgements = []
     for judge_id in work.judges:
@@ -166,7 +167,7 @@ async def plan_backfill(context: SuiteContext, work: BackfillWork) -> BackfillPl
             if judged_scores.ASSET in work.assets_of(cell=cell_id, judge=judge_id):
                 if cell_id not in tasks:
                     tasks[cell_id] = _stored_tasks(context, cells[cell_id])
-                judgements.append(await planned_judgements(context, cells[cell_id], judges[judge_id], tasks[cell_id]))
+                judgements.append(await planned_judgements(context, cells[cell_id], judges[judge_id], tasks[cell_id], before))
     cap = spend_cap(context, [*answers, *judgements])
     return BackfillPlan(work=work, answers=tuple(answers), judgements=tuple(judgements), spend_cap=cap)
 

@@ -72,6 +72,16 @@ def test_what_cells_ask_alike_is_asked_once(whole: tuple[Path, dict[str, int]]) 
     assert sum(whole[1].values()) == PROMPTS * 10 < PROMPTS * len(CELLS) * 2
 
 
+def test_a_plan_counts_once_what_cells_ask_alike(command: Command, stub: ModelStub, matrix: Path) -> None:
+    (plan,) = json.loads(command("plan", "--suite", SUITE, "--json").out)
+    to_ask = [sum(one["calls"] - one["finished"] - one["shared"] for one in plan[stage]) for stage in ("answers", "judgements")]
+    # Which answers are equal, nobody knows before they are given: a plan has every cell's own for the judge.
+    assert to_ask == [distinct_calls()["small"] + distinct_calls()["large"], PROMPTS * len(CELLS)]
+    assert stub.requests == 0
+    told = command("plan", "--suite", SUITE).out
+    assert f"answers small-cut: {PROMPTS} calls, 0 finished, {PROMPTS} shared with what is asked above, 0 to ask; about 0 prompt" in told
+
+
 def test_every_cell_has_its_report_and_says_which_cell_it_is(whole: tuple[Path, dict[str, int]]) -> None:
     folder = whole[0] / OUT / "cells"
     assert sorted(path.name for path in folder.iterdir()) == sorted(f"{name}{end}" for name in CELLS for end in (".html", ".json", ".md"))
