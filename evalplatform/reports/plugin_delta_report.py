@@ -1,6 +1,6 @@
 """A plugin delta as a page: header, warnings, findings, forest plot, and tables of points, costs and lengths. A refused one lists why."""
 
-from evalplatform.comparisons.plugin_delta_records import DeltaWarning, FewPairs, PluginDelta, ScoreDelta, WrongWayRound
+from evalplatform.comparisons.plugin_delta_records import DeltaWarning, FewPairs, PluginDelta, ScoreDelta, SeedsDiffer, WrongWayRound
 from evalplatform.comparisons.refusals import Refused
 from evalplatform.comparisons.run_warnings import RunTruncated
 from evalplatform.comparisons.significance import ALPHA
@@ -24,7 +24,7 @@ def plugin_delta_page(delta: PluginDelta) -> Page:
     return Page(
         kind="Plugin delta",
         title=_title(delta),
-        subtitle=f"{delta.plugin_name} minus {delta.control_name}: one cell, run with and without, everything else equal",
+        subtitle=f"{delta.plugin_name} minus {delta.control_name}: one cell, run with and without, {_equal(delta)}",
         headline_facts=headline_facts(delta),
         notices=tuple(_notices(delta)),
         findings=tuple(_finding(score, delta) for score in delta.scores) if delta.is_judged else (),
@@ -44,6 +44,11 @@ def refused_page(refused: Refused) -> Page:
         notices=tuple(Notice(level="problem", text=refusal_sentence(refusal)) for refusal in refused.refusals),
         facts=tuple(Fact(label=f"Run {place + 1}", value=run) for place, run in enumerate(refused.runs)),
     )
+
+
+def _equal(delta: PluginDelta) -> str:
+    other_seed = any(isinstance(warning, SeedsDiffer) for warning in delta.warnings)
+    return "everything else but the seed equal" if other_seed else "everything else equal"
 
 
 def _title(delta: PluginDelta) -> str:
