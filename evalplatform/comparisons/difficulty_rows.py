@@ -1,6 +1,6 @@
 """The numbers of runs by the difficulty that their questions state."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from evalplatform.comparisons.arm_differences import known, known_labels
 from evalplatform.comparisons.head_to_head import Contender
@@ -40,15 +40,21 @@ def difficulty_rows(
     said = [run for place, run in enumerate(stated) if run not in stated[:place]]  # most often all say the same
     names: dict[Difficulty | None, str | None] = {value: difficulty_name(value) for run in said for value in set(run.values())}
     by_name: dict[str, list[int]] = {}  # places of the questions
-    for place, question in enumerate(questions):
-        found = {name for run in said if (name := names.get(run.get(question))) is not None}
-        if found:
-            by_name.setdefault(found.pop() if len(found) == 1 else DISPUTED, []).append(place)
+    columns = [[names.get(run.get(question)) for question in questions] for run in said]
+    for place, name in enumerate(columns[0] if len(columns) == 1 else map(_agreed, zip(*columns, strict=True))):
+        if name is not None:
+            by_name.setdefault(name, []).append(place)
     ordered = [*(name for name in ORDER if name in by_name), *sorted(by_name.keys() - set(ORDER))]
     return tuple(
         DifficultyRow(difficulty=name, questions=len(by_name[name]), sides=tuple(_side(one, by_name[name], clusters) for one in contenders))
         for name in ordered
     )
+
+
+def _agreed(names: Iterable[str | None]) -> str | None:
+    """Return what runs call one question's difficulty; None where none states it."""
+    stated = set(names) - {None}
+    return None if not stated else stated.pop() if len(stated) == 1 else DISPUTED
 
 
 def _side(contender: Contender, places: Sequence[int], clusters: Sequence[str] | None) -> DifficultySide:

@@ -80,9 +80,7 @@ class _Side:
 
     @classmethod
     def of(cls, run: ComparedRun, arm: str | None, common: Sequence[str]) -> "_Side":
-        baseline, points = (
-            [table.get(question) for question in common] for table in (run.arms[run.identity.baseline_arm].points, _arm(run, arm).points)
-        )
+        baseline, points = (list(map(table.get, common)) for table in (run.arms[run.identity.baseline_arm].points, _arm(run, arm).points))
         return cls(run=run, baseline=baseline, contender=Contender(run.name, points, differences_of(points, baseline)))
 
 
@@ -161,8 +159,8 @@ def _row(side: _Side, delta: ArmDifference, arm: str | None, clusters: Sequence[
         baseline_interval=baseline_interval,
         treatment_interval=interval,
         delta=delta,
-        improved=sum(difference > 0 for difference in differences),
-        degraded=sum(difference < 0 for difference in differences),
+        improved=len([difference for difference in differences if difference > 0]),
+        degraded=len([difference for difference in differences if difference < 0]),
         baseline_cost=side.run.arms[identity.baseline_arm].cost,
         treatment_cost=_arm(side.run, arm).cost,
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from evalplatform.comparisons.run_factors import profile_prompts
 from evalplatform.reports.arms_v1_wire import WireHead
-from evalplatform.reports.compared_run_rows import ArmRows, Difficulty, FileRows, is_answered, stated_chars, unscored_reason
+from evalplatform.reports.compared_run_rows import ArmRows, FileRows, is_answered, stated_chars, unscored_reason
 
 Column = list[Any]
 Types = Set[type]
@@ -46,14 +46,20 @@ def _gathered(head: WireHead, *, lengths: bool) -> FileRows:
     rows = head.answers
     questions = _ids(rows)
     texts = _checked([row["question_text"] for row in rows], TEXT)
-    difficulty = _stated(questions, [row.get("difficulty") for row in rows], DIFFICULTY_OR_NULL)
+    levels = [row.get("difficulty") for row in rows]
+    difficulty = _stated(questions, levels, DIFFICULTY_OR_NULL)
     clusters = {} if head.cluster_field is None else _stated(questions, [row["cluster"] for row in rows], TEXT)
     arms = {arm: ArmRows() for arm in head.arms}
     for arm, records in _by_arm(rows, "arms", head.arms).items():
         _add_answers(arms[arm], questions, records)
         if lengths:
             _add_lengths(arms[arm], questions, records)
-    evaluated = None if head.evaluations is None else _add_evaluations(arms, head.evaluations, questions, difficulty)
+    evaluated = None
+    if head.evaluations is not None:
+        evaluated = _add_evaluations(arms, head.evaluations, questions)
+        again = [row.get("difficulty") for row in head.evaluations]
+        if evaluated is not questions or again != levels:
+            difficulty = _stated(evaluated, again, DIFFICULTY_OR_NULL) | difficulty
     return FileRows(
         arms=arms,
         question_texts=dict(zip(questions, texts, strict=True)),
@@ -95,16 +101,15 @@ def _chars(questions: Sequence[str], stated: Column, answers: Column, texts: Col
     }
 
 
-def _add_evaluations(arms: Mapping[str, ArmRows], rows: Column, questions: list[str], difficulty: dict[str, Difficulty]) -> list[str]:
-    is_same = [row["question_id"] for row in rows] == questions
-    evaluated = questions if is_same else _ids(rows)
-    if not is_same and not set(evaluated) <= set(questions):
+def _add_evaluations(arms: Mapping[str, ArmRows], rows: Column, questions: list[str]) -> list[str]:
+    """Add the scores, and return the ids of the judged questions: the very list of all questions where they are those."""
+    evaluated = [row["question_id"] for row in rows]
+    if evaluated == questions:
+        evaluated = questions
+    elif not set(evaluated := _ids(rows)) <= set(questions):
         raise _NotPlainError
     for arm, scores in _by_arm(rows, "scores", list(arms)).items():
         _add_scores(arms[arm], evaluated, scores)
-    stated = _stated(evaluated, [row.get("difficulty") for row in rows], DIFFICULTY_OR_NULL)
-    if stated != difficulty:
-        difficulty.update({question: level for question, level in stated.items() if question not in difficulty})
     return evaluated
 
 
@@ -135,7 +140,7 @@ def _ids(rows: Column) -> list[str]:
 
 def _by_arm(rows: Column, key: str, arms: Sequence[str]) -> dict[str, Column]:
     """Return what every row has of each arm; all rows have all arms and no other."""
-    by_arm = _checked([row[key] for row in rows], OBJECT)
+    by_arm = [row[key] for row in rows]
     if not set(map(len, by_arm)) <= {len(arms)}:
         raise _NotPlainError
     return {arm: [of_row[arm] for of_row in by_arm] for arm in arms}

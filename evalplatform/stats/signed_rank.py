@@ -39,10 +39,14 @@ def _normal_p_value(differences: Sequence[float]) -> float:
     import numpy as np
 
     seen = np.array(differences)
-    _, places, counts = np.unique(np.abs(seen), return_inverse=True, return_counts=True)
-    mid_ranks = np.cumsum(counts) - (counts - 1) / 2
+    magnitudes = np.abs(seen)
+    order = np.argsort(magnitudes)
+    magnitudes = magnitudes[order]
+    starts = np.flatnonzero(np.concatenate(([True], magnitudes[1:] != magnitudes[:-1])))  # of each run of equal magnitudes
+    counts = np.diff(np.append(starts, len(differences)))
+    mid_ranks = np.repeat(starts + (counts + 1) / 2, counts)
     # Ranks are multiples of a half, so the sum is exact whatever its order; a zero difference gives half of its rank to each side.
-    positive = float(np.sum(mid_ranks[places] * (np.sign(seen) + 1) / 2))
+    positive = float(np.sum(mid_ranks * (np.sign(seen[order]) + 1) / 2))
     n = len(differences)
     tied = counts.astype(np.float64)
     tie_correction = float(np.sum(tied**3 - tied)) / 2
