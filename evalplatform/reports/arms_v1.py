@@ -85,18 +85,14 @@ def arms_v1_payload(
     payload: dict[str, JsonValue | Records] = dict(_header(facts, questions, draw))
     asked = questions.questions
     payload["answers"] = Records(len(asked), lambda position: _answer_record(asked[position], facts, of_draw, clock, clusters))
-    payload["cost_summary"] = cost_summary_block(summary)
-    payload |= {"agentic_usage_summary": {}, "skill_selection_summary": {}}
+    payload |= {"cost_summary": cost_summary_block(summary), "agentic_usage_summary": {}, "skill_selection_summary": {}}
     if cited := _cited_materials(of_draw.values(), materials):
         payload["judge_materials"] = cited
     if facts.judge is not None:
         payload["evaluations"] = Records(len(asked), lambda position: _evaluation(asked[position], facts, of_draw, judged))
-        payload["summary"] = summary_block(summary)
-        payload.update(_judge_stamps(facts.judge, of_draw, judged))
+        payload |= {"summary": summary_block(summary), **_judge_stamps(facts.judge, of_draw, judged)}
     payload.update(_platform_facts(facts, draw, clusters))
-    if summary.retrieval:
-        payload["retrieval_summary"] = retrieval_summary_block(summary)
-    return payload
+    return payload | ({"retrieval_summary": retrieval_summary_block(summary)} if summary.retrieval else {})
 
 
 def run_config_block(sampling: Sampling, *, grounded_from_topics: bool, draw: int = 0) -> JsonObject:
