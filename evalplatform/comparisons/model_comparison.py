@@ -59,11 +59,11 @@ def compare_models(
         return Refused(comparison=COMPARISON, runs=names, refusals=tuple(refusals))
     arm = scored_arm(runs, treatment_arm)
     rows, pooled = pooled_runs(runs, treatment_arm=arm) if pool_replicates else (list(runs), [])
-    common = sorted(set(rows[0].compared_questions).intersection(*(run.compared_questions for run in rows[1:])))
+    common = sorted(_in_all([run.compared_questions for run in rows]))
     if not common:
         return Refused(comparison=COMPARISON, runs=names, refusals=(NoCommonQuestion(runs=names),))
     sides = [_Side.of(run, arm, common) for run in rows]
-    asked = set(runs[0].identity.question_ids).intersection(*(run.identity.question_ids for run in runs[1:]))
+    asked = _in_all([run.identity.question_ids for run in runs])
     uncovered = [few for run in rows if (few := _uncovered(run, arm, asked)) is not None]
     return _compared(sides, common, treatment_arm=arm, correction=correction, pooled=pooled, uncovered=uncovered).model_copy(
         update={"warnings": tuple(rival_warnings(runs, treatment_arm=arm)), "origins": tuple(map(_origin, runs))}
@@ -82,6 +82,11 @@ class _Side:
     def of(cls, run: ComparedRun, arm: str | None, common: Sequence[str]) -> "_Side":
         baseline, points = (list(map(table.get, common)) for table in (run.arms[run.identity.baseline_arm].points, _arm(run, arm).points))
         return cls(run=run, baseline=baseline, contender=Contender(run.name, points, differences_of(points, baseline)))
+
+
+def _in_all(questions: Sequence[Sequence[str]]) -> set[str]:
+    """Return the questions that are in every list; most often all lists are one."""
+    return set(questions[0]).intersection(*(of_run for of_run in questions[1:] if of_run != questions[0]))
 
 
 def _uncovered(run: ComparedRun, treatment_arm: str | None, asked: set[str]) -> Uncovered | None:

@@ -1,12 +1,12 @@
 """How the factors of a run's identity are put together, in one place: a file and stored artifacts of one run must say the same."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from pydantic import JsonValue
 
 from evalplatform.kernel.digests import json_digest, text_digest
 
+RECORD_SEPARATOR = "\x1e"
 TREATMENT_INPUT = "treatment:"
 """How the named input of something that an arm can inject begins: `treatment:ARM/NAME`."""
 
@@ -21,7 +21,7 @@ def arm_content_digests(arms: Iterable[str], inputs: Mapping[str, str]) -> dict[
 
 def question_texts_digest(texts: Iterable[str]) -> str:
     """Return one digest of the questions' texts, in the order of the run."""
-    return text_digest(json.dumps(list(texts)))  # in one go: a digest a text takes as long as reading all else of a large file
+    return text_digest(RECORD_SEPARATOR.join(texts))  # in one go: a digest a text takes as long as reading all else of a large file
 
 
 def config_without_seed(run_config: Mapping[str, JsonValue]) -> dict[str, JsonValue] | None:

@@ -73,7 +73,7 @@ def _gathered(head: WireHead, *, lengths: bool) -> FileRows:
 def _add_answers(arm: ArmRows, questions: Sequence[str], records: Column) -> None:
     answers, errors = ([record.get(key) for record in records] for key in ("answer", "error"))
     arm.answers = len(records)
-    arm.failed = len([None for error in errors if error is not None])
+    arm.failed = len(errors) - errors.count(None)
     if arm.failed or set(map(type, answers)) != TEXT or not all(answers) or any(map(str.isspace, answers)):
         arm.unanswered = {question for question, record in zip(questions, records, strict=True) if not is_answered(record)}
     prompted = [record for record in records if record.get("used_system_prompt") is True]

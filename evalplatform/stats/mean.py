@@ -2,8 +2,9 @@
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, repeat
 from math import sqrt
+from operator import mul, sub
 from typing import Literal
 
 from pydantic import Field
@@ -53,7 +54,8 @@ def estimate_mean(values: Sequence[float], *, clusters: Sequence[str] | None = N
     if n < 2:
         return None
     mean = plain_mean(values)
-    sd = sqrt(plain_sum([(distance := value - mean) * distance for value in values]) / (n - 1))
+    distances = list(map(sub, values, repeat(mean)))
+    sd = sqrt(plain_sum(map(mul, distances, distances)) / (n - 1))
     standard_error, groups = sd / sqrt(n), None
     if clusters is not None:
         clustered = clustered_standard_error(values, clusters)
