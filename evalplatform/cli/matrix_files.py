@@ -54,7 +54,13 @@ class MatrixFiles:
             paths = {ending: self.folder / f"{stem}{ending}" for ending in ENDINGS}
             written += _write(paths, plugin_delta_bytes(delta), plugin_delta_page(delta))
         newest = max(done.report.created_at for done in runs)
-        return [*written, *_write(self.rollup, matrix_rollup_bytes(rollup, generated_at=newest), matrix_page(rollup))]
+        data = matrix_rollup_bytes(rollup, generated_at=newest)
+        return [*written, *_write(self.rollup, data, matrix_page(rollup, linked=True), elsewhere=matrix_page(rollup))]
+
+    def of_earlier_matrices(self, written: Iterable[Path]) -> list[Path]:
+        """Return the files in the folder that have names as a matrix gives them, and are not among the written ones."""
+        named = (self.folder.glob(f"{pattern}{ending}") for pattern in ("cells/*", "plugin-delta-*") for ending in ENDINGS)
+        return sorted(set(chain.from_iterable(named)) - set(written))
 
 
 def planned_files(
@@ -104,11 +110,15 @@ def _pairs(cells: Sequence[tuple[str, Cell]]) -> list[tuple[str, str]]:
     return [(control, plugin) for control, before in cells for plugin, after in cells if after.plugins and not before.plugins]
 
 
-def _write(paths: Mapping[str, Path], json_bytes: bytes, page: Page) -> list[Path]:
-    """Write a report's files; its page leads to those beside it whose names a link holds as they are."""
+def _write(paths: Mapping[str, Path], json_bytes: bytes, page: Page, *, elsewhere: Page | None = None) -> list[Path]:
+    """Write a report's files; its page leads to those beside it whose names a link holds as they are.
+
+    `elsewhere` is the page for a Markdown file in another folder, where links to what lies beside the page lead nowhere.
+    """
     beside = [(label, paths[ending]) for ending, label in LINKED.items() if paths[ending].parent == paths[".html"].parent]
     downloads = [Download(label=label, file_name=path.name) for label, path in beside if FILE_NAME.fullmatch(path.name)]
-    contents = {".json": json_bytes, ".md": page_markdown(page).encode(), ".html": page_html(page, downloads=downloads).encode()}
+    readable = page if elsewhere is None or paths[".md"].parent == paths[".html"].parent else elsewhere
+    contents = {".json": json_bytes, ".md": page_markdown(readable).encode(), ".html": page_html(page, downloads=downloads).encode()}
     for ending, path in paths.items():
         write_if_changed(path, contents[ending])
     return list(paths.values())

@@ -12,7 +12,7 @@ import typer
 from evalplatform.cli.cell_result import cell_result, check_warnings, ending, file_warnings
 from evalplatform.cli.console import say, shown_progress
 from evalplatform.cli.matrix_files import MatrixFiles, planned_files
-from evalplatform.cli.results import counts_words, table_lines
+from evalplatform.cli.results import counts_words, some, table_lines
 from evalplatform.cli.run_request import RunRequest
 from evalplatform.cli.suite_inputs import suite_inputs
 from evalplatform.comparisons.matrix_rollup import DeltaOfFewPairs, DeltaRefused, MatrixProblem, MatrixRollup, RolledCell, roll_up
@@ -127,6 +127,9 @@ class MatrixJob:
             if written:
                 say(f"wrote {plural(len(written), 'file')} in {self.files.folder}")
                 say(f"wrote {self.files.rollup['.md']}")
+            if earlier := self.files.of_earlier_matrices(written):
+                files, names = plural(len(earlier), "file"), some([os.fspath(path.relative_to(self.files.folder)) for path in earlier])
+                say(f"note: of an earlier matrix, {files} in {self.files.folder} stay, and are in none of these numbers: {names}")
             say(f"nothing changed since the last run: {plural(0, 'model call')}" if ran.unchanged else counts_words(ran.counts))
         return self._ended(ran, rollup)
 
@@ -164,6 +167,7 @@ class MatrixJob:
             "refused_deltas": refused_values(rollup),
             "warnings": [matrix_warning(warning) for warning in rollup.warnings],
             "files": [os.fspath(path) for path in written],
+            "files_of_earlier_matrices": [os.fspath(path) for path in self.files.of_earlier_matrices(written)],
         }
 
     def _cell_result(self, cell: Cell, outcome: CellRun | CellFailed, rolled: Mapping[str, RolledCell]) -> dict[str, Any]:

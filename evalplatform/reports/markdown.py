@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from evalplatform.reports.arms_view import ArmsReport
-from evalplatform.reports.view import Column, Fact, Finding, Notice, Section, Table
+from evalplatform.reports.view import Cell, Column, Fact, Finding, Notice, Section, Table
 from evalplatform.reports.visible import one_line
 
 # What may start markup inside a line, and only there, so that the file is readable as it is: `<0.0001` and `[1.2, 3.4]` need no escape.
@@ -21,18 +21,21 @@ MARKUP = re.compile(
     """,
     re.VERBOSE,
 )
+LINK_MARKUP = re.compile(rf"{MARKUP.pattern} | [\[\]]", re.VERBOSE)
+"""In a link's text every bracket may end it, or begin another."""
+
 NOTICE_WORDS = {"problem": "Problem", "caution": "Caution", "note": "Note"}
 
 
 def markdown_text(text: str) -> str:
     """Return text as one line of Markdown that reads as that text: markup escaped, white space collapsed, hidden characters visible."""
-    return MARKUP.sub(lambda match: "\\" + match[0], one_line(text))
+    return MARKUP.sub(_escaped, one_line(text))
 
 
 def markdown_table(table: Table) -> str:
-    """Return a table, numbers to the right; every cell is escaped."""
-    lines = [_row(column.label for column in table.columns), _row_of_rules(table.columns)]
-    lines += [_row(cell.text for cell in row) for row in table.rows]
+    """Return a table, numbers to the right; every cell is escaped, and one with a page of its own leads there."""
+    lines = [_row(markdown_text(column.label) for column in table.columns), _row_of_rules(table.columns)]
+    lines += [_row(_linked(cell) for cell in row) for row in table.rows]
     return "\n".join(lines)
 
 
@@ -89,8 +92,18 @@ def _notice(notice: Notice) -> str:
     return f"> **{NOTICE_WORDS[notice.level]}:** {markdown_text(notice.text)}"
 
 
+def _linked(cell: Cell) -> str:
+    if cell.href is None:
+        return markdown_text(cell.text)
+    return f"[{LINK_MARKUP.sub(_escaped, one_line(cell.text))}]({cell.href})"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "\\" + found[0]
+
+
 def _row(texts: Iterable[str]) -> str:
-    return f"| {' | '.join(markdown_text(text) for text in texts)} |"
+    return f"| {' | '.join(texts)} |"
 
 
 def _row_of_rules(columns: Iterable[Column]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from evalplatform.comparisons.compared_run import CostFigures
+from evalplatform.comparisons.compared_run import CostFigures, RunIdentity
 from evalplatform.comparisons.matrix_rollup import MatrixProblem, MatrixRollup, MatrixWarning, RolledCell
 from evalplatform.comparisons.plugin_delta_records import FewPairs, FigureDelta, PluginDelta, ScoreDelta
 from evalplatform.comparisons.run_warnings import RunTruncated
@@ -13,8 +13,10 @@ from evalplatform.reports.arms_view import ResultRow
 from evalplatform.reports.cost_plot import CostDot, cost_plot, left_out_sentence
 from evalplatform.reports.forest_plot import ForestRow, forest_plot
 from evalplatform.reports.heat_map import HeatRow, HeatTile, heat_map
+from evalplatform.reports.matrix_rollup_v1 import cell_page, delta_stem
 from evalplatform.reports.matrix_words import matrix_warning
 from evalplatform.reports.page import Page
+from evalplatform.reports.plugin_delta_facts import settings_words
 from evalplatform.reports.plugin_delta_sections import USD_DECIMALS, delta_verdict
 from evalplatform.reports.plugin_delta_words import delta_warning
 from evalplatform.reports.view import Cell, Column, Fact, Figure, Notice, NoticeLevel, Section, Table
@@ -25,8 +27,14 @@ ARM = Column(label="Arm", numeric=False)
 VERDICT = Column(label="Verdict", numeric=False)
 
 
-def matrix_page(rollup: MatrixRollup) -> Page:
-    """Return the report of a matrix, worded and rounded."""
+def matrix_page(rollup: MatrixRollup, *, linked: bool = False) -> Page:
+    """Return the report of a matrix, worded and rounded.
+
+    Args:
+        rollup: the matrix.
+        linked: whether it leads to the pages of cells and deltas, which then lie where a matrix_rollup.v1 file says, as files of that name
+            with the ending .html.
+    """
     return Page(
         kind="Matrix rollup",
         title=_title(rollup),
@@ -34,7 +42,7 @@ def matrix_page(rollup: MatrixRollup) -> Page:
         headline_facts=tuple(_counts(rollup)),
         notices=tuple(_notices(rollup)),
         figures=tuple(_figures(rollup)),
-        sections=tuple(section for section in (_cells_section(rollup), _deltas_section(rollup)) if section is not None),
+        sections=tuple(section for section in (_cells_section(rollup, linked), _deltas_section(rollup, linked)) if section is not None),
         facts=tuple(_facts(rollup)),
     )
 
@@ -147,7 +155,7 @@ def _priced(cost: CostFigures) -> int | None:
     return cost.answers if cost.priced_answers is None else cost.priced_answers
 
 
-def _cells_section(rollup: MatrixRollup) -> Section:
+def _cells_section(rollup: MatrixRollup, linked: bool) -> Section:
     columns = (
         CELL,
         PLUGIN_SET,
@@ -162,7 +170,7 @@ def _cells_section(rollup: MatrixRollup) -> Section:
         Column(label="Cost (USD)", meaning="Of the arm's answers, as the run states it; the judge is not in it."),
         Column(label="Tokens"),
     )
-    rows = tuple(row for cell in rollup.cells for row in _cell_rows(cell))
+    rows = tuple(row for cell in rollup.cells for row in _cell_rows(cell, linked))
     return Section(key="cells", title="Cells", intro=_cells_intro(rollup), table=Table(columns=columns, rows=rows))
 
 
@@ -174,13 +182,13 @@ def _cells_intro(rollup: MatrixRollup) -> str:
     )
 
 
-def _cell_rows(cell: RolledCell) -> Iterator[tuple[Cell, ...]]:
+def _cell_rows(cell: RolledCell, linked: bool) -> Iterator[tuple[Cell, ...]]:
     for row in result_rows(cell.summary):
         delta, cost, score = cell.summary.deltas.get(row.arm), cell.run.arms[row.arm].cost, cell.summary.scores[row.arm]
         mean = None if delta is None or delta.effect is None else delta.effect.delta_mean
         tone = tone_of(None if delta is None else delta.significant_adjusted, mean)
         yield (
-            Cell(text=cell.name),
+            Cell(text=cell.name, href=cell_page(cell.name) if linked else None),
             Cell(text=cell.run.identity.plugin_set),
             Cell(text=row.arm),
             Cell(text=row.mean_points),
@@ -204,7 +212,7 @@ def _cost_cell(cost: CostFigures) -> Cell:
     return Cell(text=f"{shown}, partial", tone="caution") if cost.is_partial else Cell(text=shown)
 
 
-def _deltas_section(rollup: MatrixRollup) -> Section | None:
+def _deltas_section(rollup: MatrixRollup, linked: bool) -> Section | None:
     """Return every arm of every delta; None where there is none."""
     if not rollup.deltas:
         return None
@@ -229,7 +237,7 @@ def _deltas_section(rollup: MatrixRollup) -> Section | None:
         key="plugin-deltas",
         title="Plugin Deltas",
         intro="Paired differences: with plugins minus without, over the questions that the arm scored in both cells.",
-        table=Table(columns=columns, rows=tuple(row for delta in rollup.deltas for row in _delta_rows(delta))),
+        table=Table(columns=columns, rows=tuple(row for delta in rollup.deltas for row in _delta_rows(delta, linked))),
         notes=(
             f"Verdicts are at 5% after {correction} correction over the arms of one delta; nothing is corrected over the whole matrix.",
             "Each interval is 95% on its own, not corrected, so it can leave 0 out where no difference is shown.",
@@ -238,11 +246,12 @@ def _deltas_section(rollup: MatrixRollup) -> Section | None:
     )
 
 
-def _delta_rows(delta: PluginDelta) -> Iterator[tuple[Cell, ...]]:
+def _delta_rows(delta: PluginDelta, linked: bool) -> Iterator[tuple[Cell, ...]]:
+    href = f"{delta_stem(delta.control_name, delta.plugin_name)}.html" if linked else None
     for score, cost, length in zip(delta.scores, delta.costs, delta.texts, strict=True):
         effect, tone = score.effect, tone_of(score.verdict.significant_adjusted, score.delta_points)
         yield (
-            Cell(text=delta.plugin_name),
+            Cell(text=delta.plugin_name, href=href),
             Cell(text=delta.control_name),
             Cell(text=delta.plugin_set),
             Cell(text=score.arm),
@@ -265,7 +274,14 @@ def _signed(figure: FigureDelta, decimals: int) -> str:
 
 def _facts(rollup: MatrixRollup) -> Iterator[Fact]:
     for cell in rollup.cells:
-        run = cell.run.identity
-        yield Fact(label=cell.name, value=f"{run.model} at {run.provider}, {run.harness}, plugin set {run.plugin_set}")
+        yield Fact(label=cell.name, value=_how_it_answered(cell.run.identity))
     judges = sorted({f"{run.judge_model} at {run.judge_provider}" for cell in rollup.cells if (run := cell.run.identity).is_judged})
     yield Fact(label="Judge", value=words.listed(judges))
+
+
+def _how_it_answered(run: RunIdentity) -> str:
+    """Return who answered and how; what a run of another tool does not say is left out."""
+    sampling = None if run.run_config is None else f"sampling {settings_words(run.run_config)}"
+    seed = None if run.seed is None else f"seed {run.seed}"
+    said = [f"{run.model} at {run.provider}", run.base_url, run.harness, f"plugin set {run.plugin_set}", sampling, seed]
+    return ", ".join([*(part for part in said if part is not None), f"{plural(run.draws, 'draw')} of each question"])

@@ -90,6 +90,11 @@ def cell_artifact(name: str, *, draws: int = 1) -> str:
     return f"cells/{safe_name(name)}{'' if draws == 1 else '.d0'}.json"
 
 
+def cell_page(name: str) -> str:
+    """Return where a cell's page lies, from the folder of the rollup."""
+    return f"cells/{safe_name(name)}.html"
+
+
 def delta_stem(baseline_cell: str, plugin_cell: str) -> str:
     """Return the name of a pair's delta files without their ending; eight hex digits keep pairs apart whose names look alike as files."""
     digest = sha256(f"{baseline_cell}\0{plugin_cell}".encode()).hexdigest()[:8]

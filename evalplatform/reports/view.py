@@ -42,11 +42,12 @@ class Column(Value):
 
 
 class Cell(Value):
-    """One table cell. `anchor` names the place on the page that tells more."""
+    """One table cell. `anchor` names the place on the page that tells more, `href` a page beside it (a relative path of plain names)."""
 
     text: str
     tone: Tone = "plain"
     anchor: str | None = None
+    href: str | None = None
 
 
 class Table(Value):

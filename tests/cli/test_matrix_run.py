@@ -1,6 +1,7 @@
 """`arms matrix-run`: what is asked and how often, what is written, what is refused before anything is paid, and how a cell fails."""
 
 import json
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -219,6 +220,17 @@ def test_names_beyond_ascii_lose_nothing_that_was_paid_for(command: Command, mat
     assert "überblick" not in (matrix / OUT / "matrix-rollup.html").read_text()  # a link to it would have to encode it
 
 
+def test_files_of_an_earlier_matrix_that_stay_are_named(command: Command, matrix: Path) -> None:
+    with_cells(matrix, cell("plain"), cell("cut", plugins="truncate:80"))
+    first = command(*RUN, "--matrix-cells", "matrix.json")
+    assert "earlier matrix" not in first.err
+    with_cells(matrix, cell("plain"))
+    again = command(*RUN, "--matrix-cells", "matrix.json")
+    assert f"note: of an earlier matrix, 6 files in {OUT} stay, and are in none of these numbers: cells/cut.html, " in again.err
+    for href in re.findall(r'href="([^"#]+)"', (matrix / OUT / "matrix-rollup.html").read_text()):
+        assert (matrix / OUT / href).is_file(), href
+
+
 def test_with_several_draws_each_has_its_file_and_deltas_are_over_their_means(command: Command, matrix: Path) -> None:
     with_cells(matrix, cell("plain"), cell("cut", plugins="truncate:80"))
     assert command(*RUN, "--matrix-cells", "matrix.json", "--draws", "2", "--seed", "3").code == 0
@@ -253,14 +265,25 @@ def test_what_makes_a_matrix_end_with_2_stands_at_the_top_of_its_rollup(command:
     with_cells(matrix, cell("plain"), cell("refused", model="no;do=status;code=400"))
     ran = command(*RUN, "--matrix-cells", "matrix.json")
     assert ran.code == 2
-    (told,) = [line.removeprefix("error: cell refused: ") for line in ran.err.splitlines() if line.startswith("error: cell refused: ")]
-    assert told.startswith(f"{PROMPTS} answers failed (generation_failed: ")
+    told = [line.removeprefix("error: cell refused: ") for line in ran.err.splitlines() if line.startswith("error: cell refused: ")]
+    assert (len(told), told[0].split(".")[0]) == (2, "the run is truncated")
     warnings = read_matrix_rollup(matrix / OUT / "matrix-rollup.json").warnings
-    assert warnings[0].startswith(f"The cell refused: {told}")
-    assert warnings[1].startswith("The cell refused: 0.0% of the questions were scored in both arms of a comparison; 95% are needed.")
-    assert len(warnings) == 2
+    ended = "The cell refused ended before its last question: the same failure came again and again. A rerun asks only what is missing."
+    assert warnings == (ended, f"The cell refused: {told[1]}.")
     readable = (matrix / OUT / "matrix-rollup.md").read_text()
     assert 0 < readable.index("**Problem:** The cell refused: ") < readable.index("## Cells")
+
+
+def test_a_cell_with_too_few_points_is_said_at_the_top_of_the_rollup_as_on_the_console(command: Command, matrix: Path) -> None:
+    edited(matrix / "evalplatform.yaml", ("model: grader", '"model": "g;do=reply;text=no"'))
+    with_cells(matrix, cell("plain"))
+    ran = command(*RUN, "--matrix-cells", "matrix.json")
+    assert ran.code == 2
+    (warning,) = read_matrix_rollup(matrix / OUT / "matrix-rollup.json").warnings
+    assert warning.startswith(
+        "The cell plain: 0.0% of the questions were scored in both arms of a comparison; 95% are needed. Without points: "
+    )
+    assert warning.replace("The cell", "error: cell") in ran.err.splitlines()
 
 
 def test_a_cell_that_a_check_stops_is_reported_and_is_in_no_number(command: Command, matrix: Path) -> None:

@@ -71,6 +71,26 @@ def test_a_refused_delta_is_a_problem_that_says_why() -> None:
     assert "Refused: 1" in [f"{fact.label}: {fact.value}" for fact in page.headline_facts]
 
 
+def test_a_linked_page_leads_to_the_pages_of_its_cells_and_deltas() -> None:
+    rollup = roll_up([replace(control_run(), name="a]b /x"), plugin_run()])
+    page = matrix_page(rollup, linked=True)
+    delta = "plugin-delta-a-b--x-to-caveman-"
+    for href, cell in (("cells/a-b--x.html", "a]b /x"), ("cells/caveman.html", "caveman")):
+        assert f'<th scope="row"><a href="{href}">{cell}</a></th>' in page_html(page)
+    assert f'<th scope="row"><a href="{delta}' in page_html(page)
+    assert r"| [a\]b /x](cells/a-b--x.html) | none | baseline |" in page_markdown(page)
+    assert f"| [caveman]({delta}" in page_markdown(page)
+    assert "href" not in str(matrix_page(rollup).sections).replace("href=None", "")
+
+
+def test_what_answered_each_cell_and_how_stands_at_the_end() -> None:
+    facts = {fact.label: fact.value for fact in matrix_page(roll_up([changed(control_run(), draws=3)])).facts}
+    assert facts["plain"] == (
+        "small-8b-instruct at openai-chat, http://127.0.0.1:8000/v1, arms-runner, plugin set none, sampling max_tokens 800, temperature 0, "
+        "grounded_from_topics false, seed 7, 3 draws of each question"
+    )
+
+
 def test_names_of_users_are_escaped_in_both_forms() -> None:
     page = matrix_page(roll_up([replace(control_run(), name="<b>|x")]))
     assert "<b>|x" not in page_html(page)
