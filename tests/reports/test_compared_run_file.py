@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalplatform.comparisons.compared_run import CostFigures
+from evalplatform.comparisons.compared_run import PROVIDER_ADDRESS, CostFigures
 from evalplatform.kernel.errors import InputError
 from evalplatform.reports.arms_v1_file import read_arms_v1, write_arms_v1
 from evalplatform.reports.compared_run_file import compared_run_of, read_compared_run
@@ -237,3 +237,31 @@ def test_what_is_no_json_is_said_with_its_line(tmp_path: Path) -> None:
         read_compared_run(stored(tmp_path, json.dumps(arms_file({"baseline": [math.nan]}))))
     with pytest.raises(InputError, match="cannot be read: No such file"):
         read_compared_run(tmp_path / "none.json")
+
+
+def test_a_base_url_of_null_is_the_providers_own_address_and_a_file_without_the_key_says_nothing() -> None:
+    for stated, read in (({}, None), ({"base_url": None}, PROVIDER_ADDRESS), ({"base_url": "http://x/v1"}, "http://x/v1")):
+        run = compared_run_of({**arms_file(POINTS), **stated}, path=Path("a.json"), name="a")
+        assert run.identity.base_url == read
+
+
+def test_what_is_not_set_is_absent_and_a_number_has_one_spelling() -> None:
+    configs = ({"temperature": 0, "top_p": None, "seed": 3}, {"temperature": 0.0, "extra": None})
+    runs = [compared_run_of(arms_file(POINTS, run_config=config), path=Path("a.json"), name="a") for config in configs]
+    assert [str(run.identity.run_config) for run in runs] == ["{'temperature': 0}", "{'temperature': 0}"]
+    assert compared_run_of(arms_file(POINTS, run_config={"top_p": None}), path=Path("a.json"), name="a").identity.run_config == {}
+
+
+def test_materials_references_and_clusters_are_read_by_question() -> None:
+    file = arms_file(POINTS, cluster_field="page")
+    for place, row in enumerate(file["answers"]):
+        row |= {"ground_truth_chunk": f"Truth {place}.", "cluster": f"page {place // 2}"}
+        row["arms"]["docs"]["judge_context_sha256"] = f"sha256:{place:064}"
+    run = compared_run_of(file, path=Path("a.json"), name="a")
+    ids = list(run.identity.question_ids)
+    assert run.references == {question: f"Truth {place}." for place, question in enumerate(ids)}
+    assert run.clusters == {question: f"page {place // 2}" for place, question in enumerate(ids)}
+    assert run.arms["docs"].material_digests == {question: f"sha256:{place:064}" for place, question in enumerate(ids)}
+    del file["answers"][1]["cluster"]
+    with pytest.raises(InputError, match=r"answers\.1\.cluster"):
+        compared_run_of(file, path=Path("a.json"), name="a")
