@@ -262,8 +262,8 @@ def test_a_cell_that_fails_stops_no_other(command: Command, stub: ModelStub, mat
 
 
 def test_what_makes_a_matrix_end_with_2_stands_at_the_top_of_its_rollup(command: Command, stub: ModelStub, matrix: Path) -> None:
-    with_cells(matrix, cell("refused", model="no;do=status;code=400"))  # alone: no success of another cell comes between
-    ran = command(*RUN, "--matrix-cells", "matrix.json")
+    with_cells(matrix, cell("plain"), cell("refused", model="no;do=status;code=400"))
+    ran = command(*RUN, "--matrix-cells", "matrix.json", "--concurrency", "1")  # so that the third failure stops the others
     assert ran.code == 2
     told = [line.removeprefix("error: cell refused: ") for line in ran.err.splitlines() if line.startswith("error: cell refused: ")]
     assert (len(told), told[0].split(".")[0]) == (2, "the run is truncated")
