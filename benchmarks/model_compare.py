@@ -1,9 +1,9 @@
 """Four runs beside each other: our `report model-compare` and that of the tool that arms.v1 comes from, on the same files.
 
 In process both have imported everything and hold the files as parsed JSON; what is timed is all that comes after, from taking the rows out
-of it to the written report, in CPU seconds, which a busy machine stretches least. Each side is a process of its own and says its seconds in its last line; ours is
-`python -m benchmarks.model_compare TIMES REPORT FILE...`. Whole commands are measured by the clock, pair by pair. What needs the other tool
-is left out by name where it cannot be installed.
+of it to the written report, in CPU seconds, which a busy machine stretches least. Each side is a process of its own and says its seconds in
+its last line; ours is `python -m benchmarks.model_compare TIMES REPORT FILE...`. Whole commands are measured by the clock, pair by pair.
+What needs the other tool is left out by name where it cannot be installed.
 """
 
 import json

@@ -167,6 +167,19 @@ def test_rival_models_have_the_reference_tools_numbers(tmp_path: Path) -> None:
         assert_same(found, mine)
 
 
+def test_models_with_points_for_every_question_have_the_reference_tools_ranks(tmp_path: Path) -> None:
+    filled = {
+        name: {arm: [60.0 if points is None else points for points in column] for arm, column in table.items()}
+        for name, table in (("small", SMALL), ("large", LARGE))
+    }
+    files = {name: ours(tmp_path, name, table, model=name) for name, table in filled.items()}
+    found, mine = theirs(tmp_path, files), our_numbers(files)
+    assert found is not None
+    assert isinstance(mine, ModelComparison)
+    assert [place.rank for ranking in (mine.quality_ranking, mine.delta_ranking) for place in ranking] == [1, 2, 1, 2]
+    assert_same(found, mine)
+
+
 def test_a_pinned_arm_has_the_reference_tools_numbers(tmp_path: Path) -> None:
     files = {name: ours(tmp_path, name, table, model=name, arms=list(table)) for name, table in (("small", SMALL), ("large", LARGE))}
     assert theirs(tmp_path, files) is None
