@@ -116,4 +116,6 @@ def _settings_shown(settings: Mapping[str, object] | None, names: Sequence[str])
 
 
 def _shown_setting(value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"({', '.join(f'{name} {_shown_setting(inner)}' for name, inner in value.items())})"
     return NOT_SET if value is None else str(value).lower() if isinstance(value, bool) else _shown(value)

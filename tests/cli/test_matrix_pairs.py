@@ -72,7 +72,7 @@ def test_files_of_cells_that_differ_in_any_sampling_are_refused(command: Command
     assert ran.code == 2
     (refusal,) = json.loads(ran.out)["refusals"]
     assert refusal["factor"] == "run_config"
-    assert "top_p 0.1, extra " in refusal["sentence"]
+    assert "top_p 0.1, extra (reasoning_effort low); " in refusal["sentence"]
 
 
 def test_other_seeds_are_told_on_the_console_by_both_commands(command: Command, matrix: Path) -> None:
