@@ -140,7 +140,7 @@ class SamePluginLabel(Value):
 
 
 class NoCommonQuestion(Value):
-    """No question was scored by every run in all the arms that numbers are of."""
+    """No question is in every run: judged in each of them (with or without points), asked where nobody judged, scored where pooled."""
 
     reason: Literal["no_common_question"] = "no_common_question"
     runs: tuple[str, ...]

@@ -36,7 +36,10 @@ class _Block(BaseModel):
 
 
 class CellBlock(_Block):
-    """One cell: where its arms.v1 file is, what identifies it, and that file's summaries."""
+    """One cell: where `arms matrix-run` puts its arms.v1 file (the first draw's, of several), what identifies it, and its summaries.
+
+    `summary` is over the means of all draws.
+    """
 
     matrix_cell: str
     artifact: str
