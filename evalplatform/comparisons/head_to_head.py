@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from operator import sub
 
-from evalplatform.comparisons.arm_differences import Column, family_of_differences, known
+from evalplatform.comparisons.arm_differences import Column, family_of_differences
 from evalplatform.comparisons.model_comparison_records import HeadToHead, RunPair, RunWins
 from evalplatform.stats.multiplicity import Correction
 
@@ -29,23 +29,21 @@ def differences_of(one: Column, other: Column) -> list[float | None]:
 
 def head_to_head(contenders: Sequence[Contender]) -> HeadToHead:
     """Return on how many questions each contender alone has the most points; equal most points are a tie."""
-    wins, uncontested = [0] * len(contenders), [0] * len(contenders)
-    questions = ties = unscored = 0
-    for row in zip(*(one.points for one in contenders), strict=True):
-        questions += 1
-        scored = known(row)
-        if not scored:
-            unscored += 1
-            continue
-        most = max(scored)
-        if scored.count(most) > 1:
-            ties += 1
-            continue
-        winner = row.index(most)
-        wins[winner] += 1
-        uncontested[winner] += len(scored) < len(row)
-    runs = tuple(RunWins(run=one.name, wins=won, uncontested=alone) for one, won, alone in zip(contenders, wins, uncontested, strict=True))
-    return HeadToHead(questions=questions, runs=runs, ties=ties, unscored=unscored)
+    import numpy
+
+    # One row a run, one column a question; nan is unscored, and equals nothing.
+    points = numpy.array([one.points for one in contenders], dtype=float)
+    scored = (~numpy.isnan(points)).sum(axis=0)
+    has_most = points == numpy.fmax.reduce(points, axis=0)
+    alone = has_most & (has_most.sum(axis=0) == 1)
+    uncontested = alone & (scored < len(contenders))
+    wins = zip(contenders, alone.sum(axis=1).tolist(), uncontested.sum(axis=1).tolist(), strict=True)
+    return HeadToHead(
+        questions=points.shape[1],
+        runs=tuple(RunWins(run=one.name, wins=won, uncontested=met_nobody) for one, won, met_nobody in wins),
+        ties=int((has_most.sum(axis=0) > 1).sum()),
+        unscored=int((scored == 0).sum()),
+    )
 
 
 def run_pairs(contenders: Sequence[Contender], *, clusters: Sequence[str] | None, correction: Correction) -> tuple[RunPair, ...]:

@@ -7,6 +7,7 @@ row by row allows it, or says which row it is.
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from math import isnan
+from operator import itemgetter
 from types import NoneType
 from typing import Any
 
@@ -45,8 +46,8 @@ def rows_by_column(head: WireHead, *, lengths: bool) -> FileRows | None:
 def _gathered(head: WireHead, *, lengths: bool) -> FileRows:
     rows = head.answers
     questions = _ids(rows)
-    texts = _checked([row["question_text"] for row in rows], TEXT)
-    levels = [row.get("difficulty") for row in rows]
+    texts = _checked(list(map(itemgetter("question_text"), rows)), TEXT)
+    levels = _column(rows, "difficulty")
     difficulty = _stated(questions, levels, DIFFICULTY_OR_NULL)
     clusters = {} if head.cluster_field is None else _stated(questions, [row["cluster"] for row in rows], TEXT)
     arms = {arm: ArmRows() for arm in head.arms}
@@ -57,7 +58,7 @@ def _gathered(head: WireHead, *, lengths: bool) -> FileRows:
     evaluated = None
     if head.evaluations is not None:
         evaluated = _add_evaluations(arms, head.evaluations, questions)
-        again = [row.get("difficulty") for row in head.evaluations]
+        again = _column(head.evaluations, "difficulty")
         if evaluated is not questions or again != levels:
             difficulty = _stated(evaluated, again, DIFFICULTY_OR_NULL) | difficulty
     return FileRows(
@@ -65,22 +66,23 @@ def _gathered(head: WireHead, *, lengths: bool) -> FileRows:
         question_texts=dict(zip(questions, texts, strict=True)),
         difficulty=difficulty,
         evaluation_ids=evaluated,
-        references=_stated(questions, [row.get("ground_truth_chunk") for row in rows], TEXT_OR_NULL),
+        references=_stated(questions, _column(rows, "ground_truth_chunk"), TEXT_OR_NULL),
         clusters=clusters,
     )
 
 
 def _add_answers(arm: ArmRows, questions: Sequence[str], records: Column) -> None:
-    answers, errors = ([record.get(key) for record in records] for key in ("answer", "error"))
+    answers, errors = _column(records, "answer"), _column(records, "error")
     arm.answers = len(records)
     arm.failed = len(errors) - errors.count(None)
     if arm.failed or set(map(type, answers)) != TEXT or not all(answers) or any(map(str.isspace, answers)):
         arm.unanswered = {question for question, record in zip(questions, records, strict=True) if not is_answered(record)}
-    prompted = [record for record in records if record.get("used_system_prompt") is True]
-    arm.with_system_prompt = len([None for record in prompted if record.get("error") is None])
-    metadata = _checked([found for record in records if (found := record.get("metadata"))], OBJECT)
+    prompted = _column(records, "used_system_prompt")
+    if True in prompted:
+        arm.with_system_prompt = sum(sent is True and error is None for sent, error in zip(prompted, errors, strict=True))
+    metadata = _checked([found for found in _column(records, "metadata") if found], OBJECT)
     arm.profile_prompts = set(map(profile_prompts, metadata)) - {()}
-    arm.material_digests = _stated(questions, [record.get("judge_context_sha256") for record in records], TEXT_OR_NULL)
+    arm.material_digests = _stated(questions, _column(records, "judge_context_sha256"), TEXT_OR_NULL)
 
 
 def _add_lengths(arm: ArmRows, questions: Sequence[str], records: Column) -> None:
@@ -103,7 +105,7 @@ def _chars(questions: Sequence[str], stated: Column, answers: Column, texts: Col
 
 def _add_evaluations(arms: Mapping[str, ArmRows], rows: Column, questions: list[str]) -> list[str]:
     """Add the scores, and return the ids of the judged questions: the very list of all questions where they are those."""
-    evaluated = [row["question_id"] for row in rows]
+    evaluated = list(map(itemgetter("question_id"), rows))
     if evaluated == questions:
         evaluated = questions
     elif not set(evaluated := _ids(rows)) <= set(questions):
@@ -127,7 +129,7 @@ def _add_scores(arm: ArmRows, questions: Sequence[str], scores: Column) -> None:
 
 def _ids(rows: Column) -> list[str]:
     """Return the question ids as text, no two of which are equal and none of which is empty."""
-    ids = [row["question_id"] for row in rows]
+    ids = list(map(itemgetter("question_id"), rows))
     if (types := set(map(type, ids))) != TEXT:
         if not types <= {str, int}:
             raise _NotPlainError
@@ -140,10 +142,10 @@ def _ids(rows: Column) -> list[str]:
 
 def _by_arm(rows: Column, key: str, arms: Sequence[str]) -> dict[str, Column]:
     """Return what every row has of each arm; all rows have all arms and no other."""
-    by_arm = [row[key] for row in rows]
+    by_arm = list(map(itemgetter(key), rows))
     if not set(map(len, by_arm)) <= {len(arms)}:
         raise _NotPlainError
-    return {arm: [of_row[arm] for of_row in by_arm] for arm in arms}
+    return {arm: list(map(itemgetter(arm), by_arm)) for arm in arms}
 
 
 def _stated(questions: Sequence[str], column: Column, types: Types) -> dict[str, Any]:
@@ -156,6 +158,14 @@ def _stated(questions: Sequence[str], column: Column, types: Types) -> dict[str,
     if len(found) == 1:
         return {}
     return {question: value for question, value in zip(questions, column, strict=True) if value is not None}
+
+
+def _column(records: Column, key: str) -> Column:
+    """Return what each record has under a key, None where it has no such key."""
+    try:
+        return list(map(itemgetter(key), records))  # where every record has it, this takes half of the time
+    except KeyError:
+        return [record.get(key) for record in records]
 
 
 def _checked(column: Column, types: Types) -> Column:

@@ -13,6 +13,9 @@ from evalplatform.kernel.values import Value
 from evalplatform.stats.clustered import clustered_standard_error
 
 CONFIDENCE = 0.95
+LEAST_FOR_ARRAYS = 1_000
+"""From so many values on, arrays take less time than they need to be made."""
+
 NO_SPREAD_RATIO = 1e-9
 """Spread at or below this share of the mean (or of 1) is rounding noise: judged points are weighted means in floating point."""
 
@@ -53,9 +56,8 @@ def estimate_mean(values: Sequence[float], *, clusters: Sequence[str] | None = N
     n = len(values)
     if n < 2:
         return None
-    mean = plain_mean(values)
-    distances = list(map(sub, values, repeat(mean)))
-    sd = sqrt(plain_sum(map(mul, distances, distances)) / (n - 1))
+    mean, squares = _mean_and_squares(values)
+    sd = sqrt(squares / (n - 1))
     standard_error, groups = sd / sqrt(n), None
     if clusters is not None:
         clustered = clustered_standard_error(values, clusters)
@@ -79,6 +81,20 @@ def estimate_mean(values: Sequence[float], *, clusters: Sequence[str] | None = N
         degrees_of_freedom=degrees_of_freedom,
         clusters=groups,
     )
+
+
+def _mean_and_squares(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean, and the sum of the squared distances from it; both sums are added from left to right."""
+    if len(values) < LEAST_FOR_ARRAYS:
+        mean = plain_mean(values)
+        distances = list(map(sub, values, repeat(mean)))
+        return mean, plain_sum(map(mul, distances, distances))
+    import numpy
+
+    array = numpy.asarray(values, dtype=float)
+    mean = float(array.cumsum()[-1]) / len(values)  # a running sum adds in order, which numpy's own `sum` does not
+    distances_of_all = array - mean
+    return mean, float((distances_of_all * distances_of_all).cumsum()[-1])
 
 
 def plain_sum(values: Iterable[float]) -> float:
