@@ -11,13 +11,13 @@ from evalplatform.cli.files import check_outputs, write_if_changed
 from evalplatform.comparisons.matrix_rollup import MatrixRollup
 from evalplatform.project.cells import Cell
 from evalplatform.project.matrix_file import safe_name
-from evalplatform.reports.html import FILE_NAME, Download
+from evalplatform.reports.html import FILE_NAME, Download, with_files_named
 from evalplatform.reports.matrix_report import matrix_page
 from evalplatform.reports.matrix_rollup_v1 import delta_stem, matrix_rollup_bytes
 from evalplatform.reports.page import Page, page_html, page_markdown
 from evalplatform.reports.plugin_delta_report import plugin_delta_page
 from evalplatform.reports.plugin_delta_v1 import plugin_delta_bytes
-from evalplatform.stages.arms_report import HTML_FILE, MARKDOWN_FILE
+from evalplatform.stages.arms_report import CSV_FILE, HTML_FILE, MARKDOWN_FILE
 from evalplatform.stages.pipeline import CellRun
 
 ROLLUP_STEM = "matrix-rollup"
@@ -42,8 +42,10 @@ class MatrixFiles:
 
     def write_cell(self, catalog: ArtifactCatalog, name: str, done: CellRun) -> list[Path]:
         """Write a cell's files and return their paths."""
+        names = {file: path.name for path, file in self.cells[name].items()}
         for path, file in self.cells[name].items():
-            write_if_changed(path, report_file(catalog, done, file, matrix_cell=name))
+            content = report_file(catalog, done, file, matrix_cell=name)
+            write_if_changed(path, with_files_named(content, names) if file == HTML_FILE else content)
         return list(self.cells[name])
 
     def write_rollup(self, rollup: MatrixRollup, runs: Iterable[CellRun]) -> list[Path]:
@@ -59,7 +61,7 @@ class MatrixFiles:
 
     def of_earlier_matrices(self, written: Iterable[Path]) -> list[Path]:
         """Return the files in the folder that have names as a matrix gives them, and are not among the written ones."""
-        named = (self.folder.glob(f"{pattern}{ending}") for pattern in ("cells/*", "plugin-delta-*") for ending in ENDINGS)
+        named = (self.folder.glob(f"{pattern}{ending}") for pattern in ("cells/*", "plugin-delta-*") for ending in (*ENDINGS, ".csv"))
         return sorted(set(chain.from_iterable(named)) - set(written))
 
 
@@ -101,7 +103,7 @@ def planned_files(
 
 def _cell_files(stem: Path, draws: int) -> dict[Path, str]:
     # Not `with_suffix`: what stands behind a dot of the name is no ending.
-    readable = {Path(f"{stem}.md"): MARKDOWN_FILE, Path(f"{stem}.html"): HTML_FILE}
+    readable = {Path(f"{stem}.md"): MARKDOWN_FILE, Path(f"{stem}.csv"): CSV_FILE, Path(f"{stem}.html"): HTML_FILE}
     return {**draw_files(Path(f"{stem}.json"), draws=draws), **readable}
 
 

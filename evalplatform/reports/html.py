@@ -6,7 +6,7 @@ Every value goes through Jinja's escaping; texts that users or models wrote go t
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, TextIO
 
@@ -99,6 +99,22 @@ def check_downloads(downloads: Sequence[Download]) -> None:
     for download in downloads:
         if not FILE_NAME.fullmatch(download.file_name):
             raise InputError(f"{download.file_name!r} is not the plain name of a file beside the page.", field="downloads")
+
+
+def with_files_named(page: bytes, names: Mapping[str, str]) -> bytes:
+    """Return a page for a folder where the files beside it have other names: its links to them are changed, and nothing else.
+
+    Args:
+        page: a page as it was written, in UTF-8.
+        names: the name there of each file that the page links to.
+
+    Raises:
+        InputError: a name that is not the plain name of a file beside the page.
+    """
+    check_downloads([Download(label=name, file_name=new) for name, new in names.items()])
+    for name, new in names.items():
+        page = page.replace(f'<a href="{name}" download>'.encode(), f'<a href="{new}" download>'.encode())
+    return page
 
 
 @cache

@@ -85,7 +85,7 @@ def test_a_plan_counts_once_what_cells_ask_alike(command: Command, stub: ModelSt
 
 def test_every_cell_has_its_report_and_says_which_cell_it_is(whole: tuple[Path, dict[str, int]]) -> None:
     folder = whole[0] / OUT / "cells"
-    assert sorted(path.name for path in folder.iterdir()) == sorted(f"{name}{end}" for name in CELLS for end in (".html", ".json", ".md"))
+    assert sorted(path.name for path in folder.iterdir()) == sorted(f"{name}{end}" for name in CELLS for end in (".csv", ".html", ".json", ".md"))
     for declared in matrix_cells():
         path = folder / f"{declared['id']}.json"
         stamped = json.loads(path.read_text())
@@ -226,7 +226,9 @@ def test_files_of_an_earlier_matrix_that_stay_are_named(command: Command, matrix
     assert "earlier matrix" not in first.err
     with_cells(matrix, cell("plain"))
     again = command(*RUN, "--matrix-cells", "matrix.json")
-    assert f"note: of an earlier matrix, 6 files in {OUT} stay, and are in none of these numbers: cells/cut.html, " in again.err
+    assert f"note: of an earlier matrix, 7 files in {OUT} stay, and are in none of these numbers: cells/cut.csv, " in again.err
+    for href in re.findall(r'href="([^"#]+)"', (matrix / OUT / "cells" / "plain.html").read_text()):
+        assert (matrix / OUT / "cells" / href).is_file(), href
     for href in re.findall(r'href="([^"#]+)"', (matrix / OUT / "matrix-rollup.html").read_text()):
         assert (matrix / OUT / href).is_file(), href
 
