@@ -85,7 +85,9 @@ def test_a_plan_counts_once_what_cells_ask_alike(command: Command, stub: ModelSt
 
 def test_every_cell_has_its_report_and_says_which_cell_it_is(whole: tuple[Path, dict[str, int]]) -> None:
     folder = whole[0] / OUT / "cells"
-    assert sorted(path.name for path in folder.iterdir()) == sorted(f"{name}{end}" for name in CELLS for end in (".csv", ".html", ".json", ".md"))
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        f"{name}{end}" for name in CELLS for end in (".csv", ".html", ".json", ".md")
+    )
     for declared in matrix_cells():
         path = folder / f"{declared['id']}.json"
         stamped = json.loads(path.read_text())
