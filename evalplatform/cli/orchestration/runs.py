@@ -1,7 +1,9 @@
 """Materializing a suite's assets in this process, in a Dagster instance that the UI shows. Dagster is imported inside functions."""
 
+import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,21 +47,22 @@ class SuiteRuns:
 
         several = {"dagster/asset_partition_range_start": keys[0], "dagster/asset_partition_range_end": keys[-1]} if len(keys) > 1 else {}
         try:
-            result = dg.materialize(
-                suite_assets(
-                    self.suite_id,
-                    self.project.suite(self.suite_id),
-                    description="",
-                    comparisons=wanted_comparisons(self.project.cells_of(self.suite_id)),
-                ),
-                selection=[asset_key(self.suite_id, name) for name in names],
-                partition_key=keys[0] if len(keys) == 1 else None,
-                resources=self._resources(),
-                instance=self.instance,
-                tags=several,
-                run_config=QUIET,
-                raise_on_error=raise_on_error,
-            )
+            with _interrupts_unlogged():
+                result = dg.materialize(
+                    suite_assets(
+                        self.suite_id,
+                        self.project.suite(self.suite_id),
+                        description="",
+                        comparisons=wanted_comparisons(self.project.cells_of(self.suite_id)),
+                    ),
+                    selection=[asset_key(self.suite_id, name) for name in names],
+                    partition_key=keys[0] if len(keys) == 1 else None,
+                    resources=self._resources(),
+                    instance=self.instance,
+                    tags=several,
+                    run_config=QUIET,
+                    raise_on_error=raise_on_error,
+                )
         except dg.DagsterExecutionInterruptedError:
             raise KeyboardInterrupt from None
         if _was_interrupted(result):
@@ -80,6 +83,25 @@ class SuiteRuns:
 
         file = self.project.file or self.project.root / PROJECT_FILE_NAME
         return {**project_resources(file), "project": ShownProjectResource(project_file=os.fspath(file))}
+
+
+@contextmanager
+def _interrupts_unlogged() -> Iterator[None]:
+    """Keep asyncio from logging Ctrl-C as a fatal error of the connection that was just being written to.
+
+    Dagster's signal handler raises an exception that asyncio does not know for what it is, wherever the loop stands.
+    """
+    import dagster as dg
+
+    def is_another_error(record: logging.LogRecord) -> bool:
+        return record.exc_info is None or not isinstance(record.exc_info[1], dg.DagsterExecutionInterruptedError)
+
+    logger = logging.getLogger("asyncio")
+    logger.addFilter(is_another_error)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_another_error)
 
 
 def _was_interrupted(result: "dg.ExecuteInProcessResult") -> bool:
