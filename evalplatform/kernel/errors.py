@@ -9,11 +9,15 @@
     │   ├── PluginError                a plugin or a list of plugins
     │   ├── TreatmentFileError         a skill, a profile, a documents folder
     │   ├── LabelFileError             a file of human labels
+    │   ├── ScenarioFileError          scenarios.yaml
+    │   ├── TraceError                 a recorded trace that is to be imported or replayed
+    │   ├── BundleError                a bundle: the file that a batch is recorded in
     │   └── MissingSecretError         a key that the environment does not hold
     ├── CallError                      a model call that ended without a reply
     │   ├── RetryableCallError         rate limit, overload, timeout, connection: asked again
     │   ├── FatalCallError             auth, bad request, unknown model: asking again cannot help
     │   └── UnusableReplyError         the server answered with something that is not a reply
+    ├── HarnessError                   a scenario's agent could not be run at all
     ├── RetrievalError                 a document source that could not answer
     ├── EntitlementError               something that the deployment does not grant the tenant
     ├── CheckFailedError               a check that blocks failed; what was made before it is kept
@@ -117,6 +121,18 @@ class LabelFileError(InputError):
     """A file of human labels cannot be used as it stands; nothing of it was imported."""
 
 
+class ScenarioFileError(InputError):
+    """scenarios.yaml cannot be used as it stands; nothing was run."""
+
+
+class TraceError(InputError):
+    """A recorded trace cannot be used as it stands; nothing of it was imported."""
+
+
+class BundleError(InputError):
+    """A bundle, the file that a batch is recorded in, cannot be used as it stands."""
+
+
 class MissingSecretError(InputError):
     """A key is named in the project file but the environment does not hold it."""
 
@@ -149,6 +165,14 @@ class FatalCallError(CallError):
 
 class UnusableReplyError(CallError):
     """The server answered with something that is not a reply. It is recorded as a failed row, not asked again by itself."""
+
+
+class HarnessError(EvalplatformError):
+    """A scenario's agent could not be run at all, so the run has no verdict. `reason` is a short stable word, such as `unreachable`."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class RetrievalError(EvalplatformError):

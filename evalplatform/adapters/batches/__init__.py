@@ -1,0 +1,1 @@
+"""The batch store on SQL."""

@@ -1,0 +1,1 @@
+"""Two batches of runs beside each other, scenario by scenario."""

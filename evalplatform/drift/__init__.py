@@ -1,0 +1,1 @@
+"""What changes without a change: unstable scenarios."""

@@ -1,0 +1,54 @@
+"""The batch store port: recorded batches and their runs."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Protocol
+
+from evalplatform.kernel.values import Value
+from evalplatform.ports.audit import AuditEntry
+from evalplatform.runs.records import Batch, Run
+
+
+class AddedBatch(Value):
+    """A stored batch, and whether it was there already: the same content pushed again."""
+
+    batch: Batch
+    already_there: bool
+
+
+class BatchStore(Protocol):
+    """The batches of one project. Safe for concurrent writers, across processes too. Trajectories lie in the blob store, by digest."""
+
+    def add(self, batch: Batch, runs: Iterable[Run], *, entry: AuditEntry) -> AddedBatch:
+        """Add a batch with all its runs and the audit entry in one transaction, or nothing; the same content again is one batch.
+
+        Raises:
+            InputError: the batch is of another project, or its runs are not those that its counts and digest state.
+            StorageUnavailableError: the store does not answer; adding again is safe.
+        """
+        ...
+
+    def batch(self, batch_id: str) -> Batch:
+        """Return one batch.
+
+        Raises:
+            UnknownNameError: no such batch in this project, with the nearest id.
+            InputError: it is a batch of another project, which is named.
+        """
+        ...
+
+    def batches(self, *, since: datetime | None = None, limit: int | None = None) -> Iterator[Batch]:
+        """Iterate over the batches, newest first (by recorded time, then id): those recorded at `since` or later, at most `limit`."""
+        ...
+
+    def runs(self, batch_id: str) -> Iterator[Run]:
+        """Iterate over a batch's runs in the order of scenario id (code points), then order; a page of them is in memory at a time."""
+        ...
+
+    def run(self, batch_id: str, run_id: str) -> Run:
+        """Return one run of a batch; UnknownNameError where there is none."""
+        ...
+
+    def close(self) -> None:
+        """Close; calling it twice is fine."""
+        ...

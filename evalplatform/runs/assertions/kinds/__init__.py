@@ -1,0 +1,1 @@
+"""The kinds of assertion, one file each; none knows another."""

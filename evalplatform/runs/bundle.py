@@ -1,0 +1,207 @@
+"""A bundle: the file that a batch is recorded in, line by line, while it runs.
+
+    {"bundle": "bundle.v1", "header": {...}}
+    {"run": {...}, "trajectory": {...} | null}      one line a run, durable the moment the run ends
+    {"end": {"truncated_reason": null}}             the batch is finished; a bundle without it is still open
+
+A line is written and synced before anything goes on, so a kill loses no finished run: what it may leave is a last line that is not whole,
+which the next writer cuts off. The order of the runs in the file is the order they ended in; readers sort.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Literal, NamedTuple, Self, TypeVar
+
+from pydantic import ValidationError
+
+from evalplatform.kernel.digests import canonical_json, json_digest
+from evalplatform.kernel.errors import BundleError
+from evalplatform.kernel.values import Value
+from evalplatform.runs.records import Batch, BatchHeader, Run, ScanCoverage, batch_id
+from evalplatform.runs.trajectory import Trajectory
+
+BUNDLE_ENDING = ".jsonl"
+
+V = TypeVar("V", bound=Value)
+
+
+class _Begin(Value):
+    bundle: Literal["bundle.v1"]
+    header: BatchHeader
+
+
+class _Recorded(Value):
+    run: Run
+    trajectory: Trajectory | None = None
+
+
+class _EndFacts(Value):
+    truncated_reason: str | None = None
+
+
+class _End(Value):
+    end: _EndFacts
+
+
+class RecordedRun(NamedTuple):
+    """A run with its trajectory, or None where it could not run."""
+
+    run: Run
+    trajectory: Trajectory | None
+
+
+class BundleSummary(NamedTuple):
+    """A bundle read through once, without its trajectories: header, runs by scenario and order, and whether it is finished."""
+
+    header: BatchHeader
+    runs: tuple[Run, ...]
+    is_finished: bool
+    truncated_reason: str | None
+
+    @property
+    def batch(self) -> Batch:
+        """The batch that it stands for: equal content gives an equal id."""
+        digest = content_digest(self.header, self.runs)
+        return Batch(
+            id=batch_id(self.header.recorded_at, digest),
+            header=self.header,
+            content_digest=digest,
+            run_count=len(self.runs),
+            graded_runs=sum(run.verdict is not None for run in self.runs),
+            coverage=ScanCoverage(scanned_runs=sum(run.violations is not None for run in self.runs), runs=len(self.runs)),
+            truncated_reason=self.truncated_reason,
+        )
+
+
+class BundleWriter:
+    """Writes one bundle. Use it as a context manager; leaving it does not finish the bundle, `finish` does."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self._file = file
+        self.path = path
+
+    def add(self, run: Run, trajectory: Trajectory | None) -> None:
+        """Write one finished run; it is durable when this returns.
+
+        Raises:
+            InputError: a text holds a lone surrogate, which JSON cannot hold.
+        """
+        self._append(_Recorded(run=run, trajectory=trajectory))
+
+    def finish(self, *, truncated_reason: str | None = None) -> None:
+        """Write the end line: nothing is added any more."""
+        self._append(_End(end=_EndFacts(truncated_reason=truncated_reason)))
+
+    def close(self) -> None:
+        """Close the file; calling it twice is fine."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _append(self, line: Value) -> None:
+        self._file.write(canonical_json(line.model_dump(mode="json")) + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def new_bundle(path: Path, header: BatchHeader) -> BundleWriter:
+    """Begin a bundle at a path where there is no file yet.
+
+    Raises:
+        BundleError: there is one, or it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("xb")
+    except OSError as error:
+        raise BundleError(f"cannot be begun: {error.strerror or error}.", file=path) from error
+    writer = BundleWriter(file, path)
+    writer._append(_Begin(bundle="bundle.v1", header=header))
+    return writer
+
+
+def reopened_bundle(path: Path) -> BundleWriter:
+    """Go on with an unfinished bundle; a last line that a kill left half written is cut off.
+
+    Raises:
+        BundleError: it is finished, or no bundle.
+    """
+    summary = read_bundle(path)
+    if summary.is_finished:
+        raise BundleError("is finished: nothing can be added to it.", file=path)
+    file = path.open("r+b")
+    file.truncate(_whole_bytes(path))
+    file.seek(0, os.SEEK_END)
+    return BundleWriter(file, path)
+
+
+def read_bundle(path: Path) -> BundleSummary:
+    """Read a bundle through once; its trajectories are checked and not kept.
+
+    Raises:
+        BundleError: with the line, what is wrong there; the same run recorded twice is refused as well.
+    """
+    header = read_header(path)
+    runs: dict[tuple[str, int], Run] = {}
+    end: _EndFacts | None = None
+    for number, line in _lines(path, first=2):
+        if end is not None:
+            raise BundleError("goes on after its end line.", file=path, line=number)
+        if line.startswith(b'{"end"'):
+            end = _checked(_End, line, path, number).end
+            continue
+        run = _checked(_Recorded, line, path, number).run
+        if (run.scenario_id, run.order) in runs:
+            raise BundleError(f"holds run {run.order} of {run.scenario_id!r} twice.", file=path, line=number)
+        runs[run.scenario_id, run.order] = run
+    ordered = tuple(runs[key] for key in sorted(runs))
+    return BundleSummary(header, ordered, end is not None, None if end is None else end.truncated_reason)
+
+
+def read_header(path: Path) -> BatchHeader:
+    """Return a bundle's header. Raises BundleError where the file is no bundle or cannot be read."""
+    number, line = next(_lines(path), (1, b""))
+    return _checked(_Begin, line, path, number).header
+
+
+def recorded_runs(path: Path) -> Iterator[RecordedRun]:
+    """Iterate over a bundle's runs with their trajectories, in the order of the file; one is in memory at a time. Raises BundleError."""
+    for number, line in _lines(path, first=2):
+        if not line.startswith(b'{"end"'):
+            recorded = _checked(_Recorded, line, path, number)
+            yield RecordedRun(recorded.run, recorded.trajectory)
+
+
+def content_digest(header: BatchHeader, runs: tuple[Run, ...]) -> str:
+    """Return the digest of a batch's content: its header and its runs by scenario and order, whose ids cover all they say."""
+    return json_digest({"header": header.model_dump(mode="json"), "runs": [[run.scenario_id, run.order, run.id] for run in runs]})
+
+
+def _lines(path: Path, *, first: int = 1) -> Iterator[tuple[int, bytes]]:
+    """Iterate over the whole lines from line `first` on, with their numbers; a last line without its newline was never finished."""
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if number >= first and line.endswith(b"\n"):
+                    yield number, line
+    except OSError as error:
+        raise BundleError(f"cannot be read: {error.strerror or error}.", file=path) from error
+
+
+def _whole_bytes(path: Path) -> int:
+    return sum(len(line) for _, line in _lines(path))
+
+
+def _checked(kind: type[V], line: bytes, path: Path, number: int) -> V:
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in problem["loc"]) or None
+        raise BundleError(f"is no line of a bundle: {problem['msg']}.", file=path, line=number, field=where) from None

@@ -1,0 +1,1 @@
+"""The named detectors, one file each; none knows another."""

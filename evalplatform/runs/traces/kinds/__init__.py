@@ -1,0 +1,1 @@
+"""The trace formats, one file each; none knows another."""
