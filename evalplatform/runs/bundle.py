@@ -2,14 +2,19 @@
 
     {"bundle": "bundle.v1", "header": {...}}
     {"run": {...}, "trajectory": {...} | null}      one line a run, durable the moment the run ends
-    {"end": {"truncated_reason": null}}             the batch is finished; a bundle without it is still open
+    {"end": {"truncated_reason": null, "not_made": []}}    a bundle without its end is still open
+
+`not_made` lists the planned runs that a spend cap or another stop left unmade, as `ungraded` runs: they stand in the end line, so that who
+goes on with a truncated bundle has only that line to take away.
 
 A line is written and synced before anything goes on, so a kill loses no finished run: what it may leave is a last line that is not whole,
-which the next writer cuts off. The order of the runs in the file is the order they ended in; readers sort.
+which the next writer cuts off. The order of the runs in the file is the order they ended in; readers sort. The writer holds a lock of the
+operating system on the file, so that two processes never record into one bundle.
 """
 
+import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Literal, NamedTuple, Self, TypeVar
@@ -23,6 +28,7 @@ from evalplatform.runs.records import Batch, BatchHeader, Run, ScanCoverage, bat
 from evalplatform.runs.trajectory import Trajectory
 
 BUNDLE_ENDING = ".jsonl"
+END_LINE = b'{"end"'
 
 V = TypeVar("V", bound=Value)
 
@@ -39,6 +45,7 @@ class _Recorded(Value):
 
 class _EndFacts(Value):
     truncated_reason: str | None = None
+    not_made: tuple[Run, ...] = ()
 
 
 class _End(Value):
@@ -90,9 +97,9 @@ class BundleWriter:
         """
         self._append(_Recorded(run=run, trajectory=trajectory))
 
-    def finish(self, *, truncated_reason: str | None = None) -> None:
-        """Write the end line: nothing is added any more."""
-        self._append(_End(end=_EndFacts(truncated_reason=truncated_reason)))
+    def finish(self, *, truncated_reason: str | None = None, not_made: Sequence[Run] = ()) -> None:
+        """Write the end line. `not_made` are the planned runs that are missing, where something stopped the batch."""
+        self._append(_End(end=_EndFacts(truncated_reason=truncated_reason, not_made=tuple(not_made))))
 
     def close(self) -> None:
         """Close the file; calling it twice is fine."""
@@ -119,25 +126,33 @@ def new_bundle(path: Path, header: BatchHeader) -> BundleWriter:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("xb")
-    except OSError as error:
-        raise BundleError(f"cannot be begun: {error.strerror or error}.", file=path) from error
-    writer = BundleWriter(file, path)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise BundleError(f"cannot be begun: {getattr(error, 'strerror', None) or error}.", file=path) from error
+    writer = BundleWriter(_locked(file, path), path)
     writer._append(_Begin(bundle="bundle.v1", header=header))
     return writer
 
 
 def reopened_bundle(path: Path) -> BundleWriter:
-    """Go on with an unfinished bundle; a last line that a kill left half written is cut off.
+    """Go on with a bundle that is open or truncated: a last line that a kill left half written, and the end line, are cut off.
 
     Raises:
-        BundleError: it is finished, or no bundle.
+        BundleError: it is finished with every run it planned, it is no bundle, or another process is recording into it.
     """
-    summary = read_bundle(path)
-    if summary.is_finished:
-        raise BundleError("is finished: nothing can be added to it.", file=path)
-    file = path.open("r+b")
-    file.truncate(_whole_bytes(path))
-    file.seek(0, os.SEEK_END)
+    try:
+        file = path.open("r+b")
+    except OSError as error:
+        raise BundleError(f"cannot be written: {error.strerror or error}.", file=path) from error
+    _locked(file, path)
+    try:
+        summary = read_bundle(path)
+        if summary.is_finished and summary.truncated_reason is None:
+            raise BundleError("is finished: nothing can be added to it.", file=path)
+        file.truncate(sum(len(line) for _, line in _lines(path) if not line.startswith(END_LINE)))
+        file.seek(0, os.SEEK_END)
+    except BaseException:
+        file.close()
+        raise
     return BundleWriter(file, path)
 
 
@@ -153,13 +168,15 @@ def read_bundle(path: Path) -> BundleSummary:
     for number, line in _lines(path, first=2):
         if end is not None:
             raise BundleError("goes on after its end line.", file=path, line=number)
-        if line.startswith(b'{"end"'):
+        if line.startswith(END_LINE):
             end = _checked(_End, line, path, number).end
-            continue
-        run = _checked(_Recorded, line, path, number).run
-        if (run.scenario_id, run.order) in runs:
-            raise BundleError(f"holds run {run.order} of {run.scenario_id!r} twice.", file=path, line=number)
-        runs[run.scenario_id, run.order] = run
+            found = end.not_made
+        else:
+            found = (_checked(_Recorded, line, path, number).run,)
+        for run in found:
+            if (run.scenario_id, run.order) in runs:
+                raise BundleError(f"holds run {run.order} of {run.scenario_id!r} twice.", file=path, line=number)
+            runs[run.scenario_id, run.order] = run
     ordered = tuple(runs[key] for key in sorted(runs))
     return BundleSummary(header, ordered, end is not None, None if end is None else end.truncated_reason)
 
@@ -171,16 +188,25 @@ def read_header(path: Path) -> BatchHeader:
 
 
 def recorded_runs(path: Path) -> Iterator[RecordedRun]:
-    """Iterate over a bundle's runs with their trajectories, in the order of the file; one is in memory at a time. Raises BundleError."""
+    """Iterate over a bundle's runs with their trajectories, in the order of the file; one is in memory at a time.
+
+    Runs that were not made come last and have none. Raises BundleError.
+    """
     for number, line in _lines(path, first=2):
-        if not line.startswith(b'{"end"'):
+        if line.startswith(END_LINE):
+            yield from (RecordedRun(run, None) for run in _checked(_End, line, path, number).end.not_made)
+        else:
             recorded = _checked(_Recorded, line, path, number)
             yield RecordedRun(recorded.run, recorded.trajectory)
 
 
 def content_digest(header: BatchHeader, runs: tuple[Run, ...]) -> str:
-    """Return the digest of a batch's content: its header and its runs by scenario and order, whose ids cover all they say."""
-    return json_digest({"header": header.model_dump(mode="json"), "runs": [[run.scenario_id, run.order, run.id] for run in runs]})
+    """Return the digest of a batch's content: its header and its runs by scenario and order, whose ids cover all they say.
+
+    When the batch was recorded is left out, so that a trace imported twice is one batch.
+    """
+    declared = header.model_dump(mode="json", exclude={"recorded_at"})
+    return json_digest({"header": declared, "runs": [[run.scenario_id, run.order, run.id] for run in runs]})
 
 
 def _lines(path: Path, *, first: int = 1) -> Iterator[tuple[int, bytes]]:
@@ -194,8 +220,13 @@ def _lines(path: Path, *, first: int = 1) -> Iterator[tuple[int, bytes]]:
         raise BundleError(f"cannot be read: {error.strerror or error}.", file=path) from error
 
 
-def _whole_bytes(path: Path) -> int:
-    return sum(len(line) for _, line in _lines(path))
+def _locked(file: BinaryIO, path: Path) -> BinaryIO:
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise BundleError("is being recorded by another process.", file=path) from None
+    return file
 
 
 def _checked(kind: type[V], line: bytes, path: Path, number: int) -> V:
