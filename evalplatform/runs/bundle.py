@@ -15,14 +15,16 @@ operating system on the file, so that two processes never record into one bundle
 import fcntl
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Literal, NamedTuple, Self, TypeVar
+from typing import Literal, NamedTuple, Self, TypeVar
 
 from pydantic import ValidationError
 
 from evalplatform.kernel.digests import canonical_json, json_digest
-from evalplatform.kernel.errors import BundleError
+from evalplatform.kernel.errors import BundleError, StorageUnavailableError
 from evalplatform.kernel.values import Value
 from evalplatform.runs.records import Batch, BatchHeader, Run, ScanCoverage, batch_id
 from evalplatform.runs.trajectory import Trajectory
@@ -85,7 +87,7 @@ class BundleSummary(NamedTuple):
 class BundleWriter:
     """Writes one bundle. Use it as a context manager; leaving it does not finish the bundle, `finish` does."""
 
-    def __init__(self, file: BinaryIO, path: Path) -> None:
+    def __init__(self, file: FileIO, path: Path) -> None:
         self._file = file
         self.path = path
 
@@ -94,6 +96,7 @@ class BundleWriter:
 
         Raises:
             InputError: a text holds a lone surrogate, which JSON cannot hold.
+            StorageUnavailableError: the disk does not take it; what was written before stays.
         """
         self._append(_Recorded(run=run, trajectory=trajectory))
 
@@ -112,9 +115,18 @@ class BundleWriter:
         self.close()
 
     def _append(self, line: Value) -> None:
-        self._file.write(canonical_json(line.model_dump(mode="json")) + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        data = canonical_json(line.model_dump(mode="json")) + b"\n"
+        begins_at = self._file.tell()
+        try:
+            left = memoryview(data)
+            while left:  # a disk that runs full takes a part
+                left = left[self._file.write(left) or 0 :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            with suppress(OSError):  # half a line would spoil the next one
+                self._file.truncate(begins_at)
+                self._file.seek(begins_at)
+            raise StorageUnavailableError(f"{self.path} cannot be written: {error.strerror or error}.") from error
 
 
 def new_bundle(path: Path, header: BatchHeader) -> BundleWriter:
@@ -125,7 +137,7 @@ def new_bundle(path: Path, header: BatchHeader) -> BundleWriter:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("xb")
+        file = path.open("xb", buffering=0)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise BundleError(f"cannot be begun: {getattr(error, 'strerror', None) or error}.", file=path) from error
     writer = BundleWriter(_locked(file, path), path)
@@ -140,7 +152,7 @@ def reopened_bundle(path: Path) -> BundleWriter:
         BundleError: it is finished with every run it planned, it is no bundle, or another process is recording into it.
     """
     try:
-        file = path.open("r+b")
+        file = path.open("r+b", buffering=0)
     except OSError as error:
         raise BundleError(f"cannot be written: {error.strerror or error}.", file=path) from error
     _locked(file, path)
@@ -220,7 +232,7 @@ def _lines(path: Path, *, first: int = 1) -> Iterator[tuple[int, bytes]]:
         raise BundleError(f"cannot be read: {error.strerror or error}.", file=path) from error
 
 
-def _locked(file: BinaryIO, path: Path) -> BinaryIO:
+def _locked(file: FileIO, path: Path) -> FileIO:
     try:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
