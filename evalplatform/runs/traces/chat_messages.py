@@ -1,0 +1,234 @@
+"""A trajectory out of OpenAI chat messages: the exchange format of recorded conversations.
+
+Read are the roles system, developer, user, assistant, tool and the older function (with `function_call` in place of `tool_calls`). What a
+conversation can mean in one way alone is kept and named (`TraceProblem`); what it leaves open is refused.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from evalplatform.kernel.errors import TraceError, nearest_name
+from evalplatform.runs.traces.content import content_text, whole_text
+from evalplatform.runs.traces.problems import ProblemKind, TraceProblem
+from evalplatform.runs.trajectory import MessageRole, MessageStep, Step, ToolCallStep, ToolResultStep, Trajectory
+
+LARGE_MESSAGE_CHARS = 1_000_000
+_MESSAGE_ROLES: dict[str, MessageRole] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
+_RESULT_ROLES = ("tool", "function")
+
+
+class ParsedConversation(NamedTuple):
+    """A trajectory, and what was wrong with the messages it was read from."""
+
+    trajectory: Trajectory
+    problems: tuple[TraceProblem, ...]
+
+
+def trajectory_of_messages(messages: Sequence[object], *, file: object = None, line: int | None = None) -> ParsedConversation:
+    """Return the trajectory that chat messages tell.
+
+    The text said beside tool calls stays on the first call of its message. Calls of one message keep their order; a result is matched by
+    its `tool_call_id`, a result of the older `function` role by its name. A call id that is used again after its first call was answered
+    stands for a second call and gets the ending `#2`; the trajectory's call ids are unique.
+
+    Args:
+        messages: the messages as they were parsed from JSON.
+        file, line: where they stand, for the message of a refusal.
+
+    Raises:
+        TraceError: there are none; one is no object; its role is unknown; a call has no tool name or no id, or the id of a call that is
+            still open; a result answers no open call.
+    """
+    reader = _ConversationReader()
+    try:
+        if not messages:
+            raise TraceError("holds no message.", field="messages")
+        for position, message in enumerate(messages):
+            reader.add(message, f"messages[{position}]")
+    except TraceError as error:
+        raise error.placed(file=file, line=line) from None
+    return reader.finished()
+
+
+class _ConversationReader:
+    """Reads one message after the other."""
+
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+        self._problems: list[TraceProblem] = []
+        self._open: dict[str, ToolCallStep] = {}
+        self._call_steps: dict[str, int] = {}
+        self._latest: dict[str, str] = {}
+
+    def add(self, message: object, where: str) -> None:
+        if not isinstance(message, Mapping):
+            raise TraceError(f"must be a message, an object; it is {json_kind(message)}.", field=where)
+        role = message.get("role")
+        if role in _RESULT_ROLES:
+            self._add_result(message, where)
+        elif isinstance(role, str) and role in _MESSAGE_ROLES:
+            calls = _calls_of(message, where) if role == "assistant" else []
+            if calls:
+                self._add_calls(message, calls, where)
+            else:
+                self._add(MessageStep(role=_MESSAGE_ROLES[role], text=self._text(message, where) or ""))
+            self._note_finish(message)
+        else:
+            roles = [*_MESSAGE_ROLES, *_RESULT_ROLES]
+            near = nearest_name(role, roles) if isinstance(role, str) else None
+            raise TraceError(f"unknown role {role!r} (known: {', '.join(roles)}).", field=f"{where}.role", nearest=near)
+
+    def finished(self) -> ParsedConversation:
+        for call_id in self._open:
+            step = self._call_steps[call_id]
+            self._problems.append(TraceProblem(kind="call_without_result", step=step, detail=self._open[call_id].tool))
+        problems = sorted(self._problems, key=lambda problem: problem.step or 0)
+        return ParsedConversation(Trajectory(steps=tuple(self._steps)), tuple(problems))
+
+    def _add_calls(self, message: Mapping[str, object], calls: list["_Call"], where: str) -> None:
+        said = self._text(message, where, may_be_missing=True)
+        for position, call in enumerate(calls):
+            call_id = self._unique_id(call)
+            step = ToolCallStep(
+                call_id=call_id,
+                tool=call.tool,
+                arguments_text=self._whole(call.arguments_text),
+                text=(said or None) if position == 0 else None,
+            )
+            if not _is_json(call.arguments_text):
+                self._note("arguments_not_json", call.tool)
+            self._call_steps[call_id] = len(self._steps) + 1
+            self._open[call_id] = step
+            self._add(step)
+
+    def _unique_id(self, call: "_Call") -> str:
+        written = f"{call.tool}-call" if call.id is None else call.id
+        earlier = self._latest.get(written)
+        if earlier in self._open and call.id is not None:
+            raise TraceError(f"call id {written!r} is that of an earlier call which has no result yet.", field=call.where)
+        name, uses = written, 1
+        while name in self._call_steps:
+            uses += 1
+            name = f"{written}#{uses}"
+        if earlier is not None and call.id is not None:
+            self._note("reused_call_id", written)
+        self._latest[written] = name
+        return name
+
+    def _add_result(self, message: Mapping[str, object], where: str) -> None:
+        call = self._answered_call(message, where)
+        del self._open[call.call_id]
+        self._add(ToolResultStep(call_id=call.call_id, tool=call.tool, text=self._text(message, where) or ""))
+
+    def _answered_call(self, message: Mapping[str, object], where: str) -> ToolCallStep:
+        named = message.get("tool_call_id")
+        if isinstance(named, str):
+            latest = self._latest.get(whole_text(named))
+            if latest in self._open:
+                return self._open[latest]
+            near = nearest_name(named, self._open)
+            raise TraceError(f"answers no open call: {named!r}.", field=f"{where}.tool_call_id", nearest=near)
+        if message.get("role") == "function":
+            for call in self._open.values():
+                if call.tool == message.get("name"):
+                    return call
+            raise TraceError(f"answers no open call: function {message.get('name')!r}.", field=f"{where}.name")
+        raise TraceError("a result must name the call it answers.", field=f"{where}.tool_call_id")
+
+    def _text(self, message: Mapping[str, object], where: str, *, may_be_missing: bool = False) -> str | None:
+        content = message.get("content")
+        if content is None:
+            content = message.get("refusal")
+        if content is None:
+            if not may_be_missing and message.get("role") != "assistant":
+                self._note("missing_content", str(message.get("role")))
+            return None
+        text, not_kept = content_text(content, f"{where}.content")
+        for part in not_kept:
+            self._note("part_not_kept", part)
+        return self._whole(text)
+
+    def _whole(self, text: str) -> str:
+        if len(text) > LARGE_MESSAGE_CHARS:
+            self._note("large_message", f"{len(text)} characters")
+        kept = whole_text(text)
+        if kept != text:
+            self._note("broken_text")
+        return kept
+
+    def _note_finish(self, message: Mapping[str, object]) -> None:
+        if message.get("finish_reason") == "length":
+            self._problems.append(TraceProblem(kind="length_limit", step=len(self._steps)))
+
+    def _note(self, kind: ProblemKind, detail: str | None = None) -> None:
+        self._problems.append(TraceProblem(kind=kind, step=len(self._steps) + 1, detail=None if detail is None else whole_text(detail)))
+
+    def _add(self, step: Step) -> None:
+        self._steps.append(step)
+
+
+class _Call(NamedTuple):
+    """A call as it was written; `id` is None for the older function call, which has none."""
+
+    id: str | None
+    tool: str
+    arguments_text: str
+    where: str
+
+
+def _calls_of(message: Mapping[str, object], where: str) -> list[_Call]:
+    written = message.get("tool_calls")
+    if written is None:
+        written = []
+    if not isinstance(written, list):
+        raise TraceError(f"must be a list of calls; it is {json_kind(written)}.", field=f"{where}.tool_calls")
+    calls = [_call_of(call, f"{where}.tool_calls[{position}]") for position, call in enumerate(written)]
+    older = message.get("function_call")
+    return calls if older is None else [*calls, _function_of(older, None, f"{where}.function_call")]
+
+
+def _call_of(call: object, where: str) -> _Call:
+    if not isinstance(call, Mapping):
+        raise TraceError(f"must be a call, an object; it is {json_kind(call)}.", field=where)
+    call_id = call.get("id")
+    if not isinstance(call_id, str) or not call_id:
+        raise TraceError("a call needs an id, which its result names.", field=f"{where}.id")
+    if call.get("type") == "custom":
+        custom = call.get("custom")
+        arguments = custom.get("input") if isinstance(custom, Mapping) else None
+        return _function_of({**custom, "arguments": arguments} if isinstance(custom, Mapping) else custom, call_id, f"{where}.custom")
+    return _function_of(call.get("function"), call_id, f"{where}.function")
+
+
+def _function_of(function: object, call_id: str | None, where: str) -> _Call:
+    if not isinstance(function, Mapping):
+        raise TraceError(f"must be an object with a name and arguments; it is {json_kind(function)}.", field=where)
+    name = function.get("name")
+    if not isinstance(name, str) or not name or not name.isprintable():
+        raise TraceError(f"must be a tool's name, one line of text; it is {name!r}.", field=f"{where}.name")
+    arguments = function.get("arguments")
+    text = arguments if isinstance(arguments, str) else "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+    return _Call(None if call_id is None else whole_text(call_id), name, text, where)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def json_kind(value: object) -> str:
+    """Return what JSON calls a parsed value's type, with its article."""
+    names = {
+        type(None): "null",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        str: "a text",
+        list: "a list",
+        dict: "an object",
+    }
+    return names.get(type(value), type(value).__name__)

@@ -1,0 +1,55 @@
+"""What is wrong with a recorded trace and does not stop its import: named, placed and counted."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import Field
+
+from evalplatform.kernel.values import Value
+
+ProblemKind = Literal[
+    "arguments_not_json",
+    "broken_text",
+    "call_without_result",
+    "cut_stream",
+    "large_message",
+    "length_limit",
+    "missing_content",
+    "part_not_kept",
+    "reused_call_id",
+    "unfinished_span",
+]
+PROBLEM_WORDS: dict[ProblemKind, str] = {
+    "arguments_not_json": "the arguments of a call are no JSON",
+    "broken_text": "a text holds half a character; it was written as U+FFFD",
+    "call_without_result": "a call has no result",
+    "cut_stream": "the stream ends before its reply does",
+    "large_message": "a message is over 1 MB; it is kept whole",
+    "length_limit": "a reply was cut at the token limit",
+    "missing_content": "a message has no content",
+    "part_not_kept": "a part of a message is no text; a placeholder stands for it",
+    "reused_call_id": "a call uses the id of an earlier call that was answered; it was renamed",
+    "unfinished_span": "a span has no end",
+}
+
+
+class TraceProblem(Value):
+    """One problem. `step` is the 1-based step of the trajectory it is at; None where it is the whole run's."""
+
+    kind: ProblemKind
+    step: int | None = Field(default=None, ge=1)
+    detail: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The problem as a short clause with its place."""
+        place = "" if self.step is None else f"step {self.step}: "
+        detail = "" if self.detail is None else f" ({self.detail})"
+        return f"{place}{PROBLEM_WORDS[self.kind]}{detail}"
+
+
+def problem_counts(problems: Iterable[TraceProblem]) -> dict[ProblemKind, int]:
+    """Return how often each kind of problem occurs, kinds in alphabetical order; kinds that do not occur are left out."""
+    counts = Counter(problem.kind for problem in problems)
+    return {kind: counts[kind] for kind in PROBLEM_WORDS if counts[kind]}
