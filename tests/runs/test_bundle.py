@@ -1,0 +1,154 @@
+"""The bundle: the file that a batch is recorded in, one durable line a run."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from evalplatform.kernel.errors import BundleError, StorageUnavailableError
+from evalplatform.runs.bundle import content_digest, new_bundle, read_bundle, read_header, recorded_runs, reopened_bundle
+from evalplatform.runs.records import BatchHeader, PlannedScenario, Run
+from evalplatform.runs.trajectory import MessageStep, Trajectory
+from tests.support.small_disk import small_disk
+
+BEGUN = datetime(2026, 11, 30, 8, tzinfo=UTC)
+HEADER = BatchHeader(
+    project="shop",
+    commit="abc123",
+    agent="http://localhost:8000/agent",
+    judge="structural",
+    recorded_at=BEGUN,
+    scenarios={"refund": PlannedScenario(planned_runs=2), "cancel": PlannedScenario(planned_runs=2)},
+)
+SAID = Trajectory(steps=(MessageStep(role="user", text="hello"), MessageStep(role="assistant", text="bye ✓")))
+
+
+def run(scenario_id: str, order: int, *, outcome: str = "passed") -> Run:
+    return Run.model_validate({"scenario_id": scenario_id, "order": order, "created_at": BEGUN, "outcome": outcome})
+
+
+def test_runs_are_read_back_by_scenario_and_order_whatever_order_they_ended_in(tmp_path: Path) -> None:
+    with new_bundle(tmp_path / "b.jsonl", HEADER) as bundle:
+        for scenario_id, order in (("refund", 1), ("cancel", 0), ("refund", 0)):
+            bundle.add(run(scenario_id, order), SAID)
+        bundle.finish()
+    summary = read_bundle(tmp_path / "b.jsonl")
+    assert [(each.scenario_id, each.order) for each in summary.runs] == [("cancel", 0), ("refund", 0), ("refund", 1)]
+    assert summary.is_finished
+    assert summary.header == read_header(tmp_path / "b.jsonl") == HEADER
+    assert [each.trajectory for each in recorded_runs(tmp_path / "b.jsonl")] == [SAID] * 3
+
+
+def test_a_bundle_that_was_killed_in_the_middle_of_a_line_loses_that_line_alone(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    with new_bundle(path, HEADER) as bundle:
+        bundle.add(run("refund", 0), SAID)
+    whole = path.read_bytes()
+    with new_bundle(tmp_path / "other.jsonl", HEADER) as bundle:
+        bundle.add(run("refund", 0), SAID)
+        bundle.add(run("refund", 1), SAID)
+    longer = (tmp_path / "other.jsonl").read_bytes()
+    for cut in range(len(whole), len(longer)):
+        path.write_bytes(longer[:cut])
+        assert [each.order for each in read_bundle(path).runs] == [0]
+    with reopened_bundle(path) as bundle:
+        bundle.add(run("refund", 1), SAID)
+    assert path.read_bytes() == longer
+
+
+def test_a_truncated_bundle_lists_what_was_not_made_and_can_be_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    with new_bundle(path, HEADER) as bundle:
+        bundle.add(run("refund", 0), SAID)
+        bundle.finish(truncated_reason="the spend cap", not_made=[run("refund", 1, outcome="ungraded")])
+    first = read_bundle(path)
+    assert (first.truncated_reason, [each.outcome for each in first.runs]) == ("the spend cap", ["passed", "ungraded"])
+    assert first.batch.truncated
+    assert [each.trajectory for each in recorded_runs(path)] == [SAID, None]
+    with reopened_bundle(path) as bundle:
+        bundle.add(run("refund", 1), SAID)
+        bundle.finish()
+    assert read_bundle(path).truncated_reason is None
+    assert [each.outcome for each in read_bundle(path).runs] == ["passed", "passed"]
+
+
+def test_a_finished_bundle_takes_nothing_more(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    with new_bundle(path, HEADER) as bundle:
+        bundle.finish()
+    with pytest.raises(BundleError, match="is finished"):
+        reopened_bundle(path)
+    with pytest.raises(BundleError, match="cannot be begun: File exists"):
+        new_bundle(path, HEADER)
+
+
+def test_two_processes_never_record_into_one_bundle(tmp_path: Path) -> None:
+    with new_bundle(tmp_path / "b.jsonl", HEADER), pytest.raises(BundleError, match="by another process"):
+        reopened_bundle(tmp_path / "b.jsonl")
+    reopened_bundle(tmp_path / "b.jsonl").close()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"run": {}}', "2: run.scenario_id: is no line of a bundle"),
+        ("nothing", "2: is no line of a bundle: Invalid JSON"),
+        ('{"run": {"scenario_id": "a", "order": 50, "created_at": "2026-11-30T08:00:00Z", "outcome": "passed"}}', "run.order"),
+    ],
+)
+def test_a_line_that_is_none_is_refused_by_its_number(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "b.jsonl"
+    new_bundle(path, HEADER).close()
+    with path.open("a") as file:
+        file.write(line + "\n")
+    with pytest.raises(BundleError, match=message):
+        read_bundle(path)
+
+
+def test_the_same_run_twice_and_lines_after_the_end_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    with new_bundle(path, HEADER) as bundle:
+        bundle.add(run("refund", 0), SAID)
+        bundle.add(run("refund", 0), None)
+    with pytest.raises(BundleError, match=r"b\.jsonl:3: holds run 0 of 'refund' twice"):
+        read_bundle(path)
+    path.unlink()
+    with new_bundle(path, HEADER) as bundle:
+        bundle.finish()
+        bundle.add(run("refund", 0), SAID)
+    with pytest.raises(BundleError, match="after its end line"):
+        read_bundle(path)
+
+
+def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
+    for name, text in (("empty.jsonl", ""), ("other.jsonl", '{"messages": []}\n')):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(BundleError, match="is no line of a bundle"):
+            read_header(tmp_path / name)
+    with pytest.raises(BundleError, match="cannot be read"):
+        read_bundle(tmp_path / "missing.jsonl")
+
+
+def test_the_content_is_the_same_whenever_and_in_whatever_order_it_was_recorded(tmp_path: Path) -> None:
+    runs = (run("cancel", 0), run("refund", 0))
+    later = HEADER.with_changes(recorded_at=datetime(2027, 1, 1, tzinfo=UTC))
+    assert content_digest(HEADER, runs) == content_digest(later, runs)
+    assert content_digest(HEADER, runs) != content_digest(HEADER.with_changes(commit="other"), runs)
+    assert content_digest(HEADER, runs) != content_digest(HEADER, runs[:1])
+    assert content_digest(HEADER, runs) != content_digest(HEADER, (run("cancel", 0, outcome="failed"), runs[1]))
+
+
+def test_a_full_disk_leaves_every_run_that_was_recorded(tmp_path: Path) -> None:
+    folder = tmp_path / "disk"
+    with small_disk(folder, kibibytes=64):
+        bundle = new_bundle(folder / "b.jsonl", HEADER)
+        written = 0
+        large = Trajectory(steps=(MessageStep(role="user", text="x" * 10_000),))
+        with pytest.raises(StorageUnavailableError, match="No space left"):
+            for order in range(50):
+                bundle.add(run("refund", order), large)
+                written += 1
+        bundle.close()
+        assert [each.order for each in read_bundle(folder / "b.jsonl").runs] == list(range(written))
+        assert all(json.loads(line) for line in (folder / "b.jsonl").read_text().splitlines())
