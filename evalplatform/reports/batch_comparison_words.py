@@ -1,0 +1,170 @@
+"""How a comparison of two batches is worded: verdict, counts, classes, run counts, tool paths. Everything is one line of plain text."""
+
+from collections.abc import Iterator
+
+from evalplatform.comparisons.batches.records import (
+    CHANGE_CLASSES,
+    BatchComparison,
+    ChangeClass,
+    ComparedRun,
+    ComparisonVerdict,
+    RunSetCount,
+    ScenarioChange,
+)
+from evalplatform.kernel.text import plural
+from evalplatform.reports import words
+from evalplatform.runs.records import Batch, Outcome
+from evalplatform.runs.tolerance import DEFAULT_TOLERANCE, PathTolerance
+
+CLASS_WORDS: dict[ChangeClass, str] = {
+    "newly_failing": "newly failing",
+    "newly_passing": "newly passing",
+    "degraded": "degraded",
+    "path_drift": "path drift",
+    "dropped": "dropped",
+    "added": "added",
+    "not_compared": "not compared",
+    "unchanged": "unchanged",
+}
+TOLERANCE_WORDS: dict[PathTolerance, str] = {"exact": "exact", "any_order": "any order", "tool_set": "tool set"}
+OUTCOME_WORDS: dict[Outcome, str] = {
+    "passed": "passed",
+    "failed": "failed",
+    "agent_error": "failed (agent error)",
+    "budget_stop": "failed (budget stop)",
+    "harness_error": "could not run (harness)",
+    "ungraded": "ungraded",
+}
+COULD_NOT_RUN = OUTCOME_WORDS["harness_error"]
+LISTED_CLASSES = tuple(change for change in CHANGE_CLASSES if change != "unchanged")
+
+
+def batch_words(batch: Batch) -> str:
+    """Return a batch with its commit and recorded time, and what it lacks: truncated, compacted, expired."""
+    commit = "no commit recorded" if batch.header.commit is None else f"commit {batch.header.commit}"
+    said = [batch.id, commit, f"recorded {batch.header.recorded_at:%Y-%m-%d %H:%M} UTC"]
+    return "; ".join([", ".join(said), *shortfall_words(batch)])
+
+
+def shortfall_words(batch: Batch) -> Iterator[str]:
+    """Yield what a batch lacks, each with its reason; nothing of a whole one."""
+    if batch.truncated_reason is not None:
+        yield f"truncated: {batch.truncated_reason.rstrip('.')}"
+    if batch.retention == "compacted":
+        yield "compacted: one run of each scenario is kept"
+    if batch.retention == "expired":
+        yield "expired: its runs are no longer kept"
+
+
+def flipped_to_failed(comparison: BatchComparison) -> int:
+    """Return how many scenarios passed in the baseline and fail in the candidate; those that could not run are no flips."""
+    return comparison.counts.get("newly_failing", 0) - comparison.could_not_run
+
+
+def verdict_sentence(comparison: BatchComparison) -> str:
+    """Return the verdict with the counts that it rests on, as a sentence."""
+    return f"{comparison.verdict.capitalize()}: {_verdict_reason(comparison)}."
+
+
+def counts_line(comparison: BatchComparison) -> str:
+    """Return the classes that have scenarios with their counts, such as `1 newly failing · 2 path drift`; `no change` without any."""
+    counted = [f"{comparison.counts[name]:,} {CLASS_WORDS[name]}" for name in LISTED_CLASSES if comparison.counts.get(name)]
+    return " · ".join(counted) or "no change"
+
+
+def change_words(change: ScenarioChange) -> str:
+    """Return what a report's Change column says."""
+    if change.change == "newly_failing" and "candidate" in change.could_not_run:
+        return COULD_NOT_RUN
+    return CLASS_WORDS[change.change]
+
+
+def run_words(run: ComparedRun | None) -> str:
+    """Return the verdict of a compared run, with how it came about where that is not by the checks; `—` without a run."""
+    return words.MISSING if run is None else OUTCOME_WORDS[run.outcome]
+
+
+def count_words(count: RunSetCount | None) -> str:
+    """Return k/n of a run set, and under it what is not graded or missing: `3/4`, `2/3 (1 missing)`; `—` without the scenario."""
+    if count is None:
+        return words.MISSING
+    apart = {"could not run": count.could_not_run, "ungraded": count.ungraded, "missing": count.missing}
+    named = ", ".join(f"{number:,} {name}" for name, number in apart.items() if number)
+    return f"{count.passes.passed}/{count.passes.graded}{f' ({named})' if named else ''}"
+
+
+def counts_of_both(change: ScenarioChange) -> str:
+    """Return k/n of both run sets, such as `4/4 → 1/4`."""
+    return f"{count_words(change.baseline_runs)} → {count_words(change.candidate_runs)}"
+
+
+def path_words(change: ScenarioChange) -> str:
+    """Return what the Tool path column says; the class is named where one was declared."""
+    if change.path_changed is None:
+        return words.MISSING
+    if not change.path_changed:
+        return "same"
+    named = f" ({TOLERANCE_WORDS[change.tolerance]})" if declares_tolerance(change) else ""
+    return f"within tolerance{named}" if change.within_tolerance else f"changed{named}"
+
+
+def declares_tolerance(change: ScenarioChange) -> bool:
+    """Return whether a side declares a path tolerance for this scenario."""
+    return change.baseline_tolerance is not None or change.candidate_tolerance is not None
+
+
+def tolerance_lines(comparison: BatchComparison) -> Iterator[str]:
+    """Yield which scenarios stayed within their tolerance, and where the two batches declare different classes."""
+    within = [change.scenario_id for change in comparison.changes if change.within_tolerance]
+    if within:
+        yield f"Within path tolerance ({len(within):,}): {', '.join(within)}"
+    for change in comparison.changes:
+        baseline, candidate = (side or DEFAULT_TOLERANCE for side in (change.baseline_tolerance, change.candidate_tolerance))
+        if change.baseline is not None and change.candidate is not None and baseline != candidate:
+            yield (
+                f"{change.scenario_id}: path tolerance {TOLERANCE_WORDS[candidate]} in the candidate, "
+                f"{TOLERANCE_WORDS[baseline]} in the baseline; {TOLERANCE_WORDS[change.tolerance]} applies"
+            )
+
+
+def tolerance_caption(comparison: BatchComparison) -> str | None:
+    """Return what the tolerance classes mean and how many rows are within them; None where no scenario declares one."""
+    if not any(declares_tolerance(change) for change in comparison.changes):
+        return None
+    within = sum(change.within_tolerance for change in comparison.changes)
+    return (
+        "Path tolerance: exact compares the called tools in their order; any order, how often each tool was called; tool set, only which "
+        f"tools were called. {plural(within, 'row')} within path tolerance."
+    )
+
+
+def not_compared_reason(change: ScenarioChange) -> str:
+    """Return why a scenario of both batches was not compared."""
+    if "baseline" in change.could_not_run and change.baseline is not None:
+        return f"the baseline's run could not run (harness{_after_colon(change.baseline.reason)})"
+    sides = {"baseline": change.baseline, "candidate": change.candidate}
+    lacking = [name for name, run in sides.items() if run is None]
+    if lacking:
+        return f"no run to compare in the {' and the '.join(lacking)}: what there is was left ungraded"
+    return "a side has no verdict"
+
+
+def _after_colon(reason: str | None) -> str:
+    return f": {reason.rstrip('.')}" if reason else ""
+
+
+def _verdict_reason(comparison: BatchComparison) -> str:
+    verdict: ComparisonVerdict = comparison.verdict
+    compared = plural(comparison.compared, "compared scenario")
+    if verdict == "incomparable":
+        return (comparison.incomparable_reason or "no scenario could be compared").rstrip(".")
+    if verdict == "regressed":
+        flips, stopped = flipped_to_failed(comparison), comparison.could_not_run
+        flipped = f"{flips:,} of {compared} passed in the baseline and fail in the candidate"
+        return f"{flipped}; {stopped:,} more could not run" if stopped else flipped
+    if verdict == "improved":
+        better = comparison.counts.get("newly_passing", 0)
+        return f"{better:,} of {compared} failed in the baseline and pass in the candidate; none the other way"
+    if verdict == "changed":
+        return f"none of {compared} passed in the baseline and fails in the candidate, but not all is as it was"
+    return f"none of {compared} changed its verdict, its score or its tool path"

@@ -1,0 +1,123 @@
+"""How the run sets of two batches are worded, and what one run a side can and cannot tell."""
+
+from collections.abc import Iterator
+
+from evalplatform.comparisons.batches.records import (
+    BatchComparison,
+    RunSetDrop,
+    RunSetReading,
+    RunSetReport,
+    SmallestDrop,
+)
+from evalplatform.kernel.text import plural
+from evalplatform.reports import words
+from evalplatform.reports.batch_comparison_words import count_words
+from evalplatform.stats.boschloo_drop import can_flag, most_passes_flagged
+
+SHOWN_RUN_COUNTS = (4, 10)
+SMALLEST_P = 0.0005
+READINGS: dict[RunSetReading, str] = {"drop": "drop", "not_significant": "not significant", "cannot_flag": "cannot flag"}
+
+
+def run_set_title(report: RunSetReport) -> str:
+    """Return the heading of the run sets, with the graded runs a side where these are the same for all scenarios."""
+    counts = {(drop.baseline_graded, drop.candidate_graded) for drop in report.smallest_drops}
+    if len(counts) == 1:
+        ((baseline, candidate),) = counts
+        return f"Run sets ({baseline} vs {candidate} graded runs per scenario)"
+    return "Run sets"
+
+
+def drop_line(drop: RunSetDrop) -> str:
+    """Return one drop: both sides' passes, the p-value, how it reads, and which failures are budget stops."""
+    counts = f"{count_words(drop.baseline)} → {count_words(drop.candidate)}"
+    reading = READINGS[drop.reading]
+    if drop.reading == "cannot_flag":
+        reading = f"{reading} at {drop.baseline.passes.graded} vs {drop.candidate.passes.graded}"
+    stops = f"; {plural(drop.candidate_budget_stops, 'budget stop')} among the failures" if drop.candidate_budget_stops else ""
+    return f"{drop.scenario_id}  {counts}  ({p_words(drop.p)}, {reading}){stops}"
+
+
+def p_words(p: float) -> str:
+    """Return a p-value with three decimals."""
+    return "p <0.001" if p < SMALLEST_P else f"p {p:.3f}"
+
+
+def run_set_summary(report: RunSetReport) -> Iterator[str]:
+    """Yield what the run sets show as a whole: flags, those that chance alone gives, the smallest drop, and what was not tested."""
+    if report.tested:
+        yield _flags(report)
+    yield from (_smallest(drop) for drop in report.smallest_drops)
+    if report.not_tested:
+        verb = "is" if report.not_tested == 1 else "are"
+        yield f"{plural(report.not_tested, 'scenario')} with one run on each side {verb} not tested here."
+    if report.ungraded_sides:
+        yield f"Without a graded run on a side, and so not tested: {words.listed(list(report.ungraded_sides))}."
+    if report.could_not_run:
+        yield f"{plural(report.could_not_run, 'run')} could not run (harness): left out of the counts."
+    if report.missing:
+        yield f"{plural(report.missing, 'planned run')} missing: shown under the count of the scenario."
+
+
+def run_set_lines(report: RunSetReport) -> Iterator[str]:
+    """Yield the whole block as lines of text: heading, one line a drop, summary."""
+    yield f"{run_set_title(report)}:"
+    yield from (f"  - {drop_line(drop)}" for drop in report.drops)
+    yield from (f"  {sentence}" for sentence in run_set_summary(report))
+
+
+def run_sets_against_verdict(comparison: BatchComparison) -> str | None:
+    """Return a sentence where the run sets and the verdict point different ways; None where they do not, or nothing was tested."""
+    report = comparison.run_sets
+    if report is None or not report.tested:
+        return None
+    rests = "the verdict rests on the most recent run of each scenario, and run sets do not decide it"
+    if report.flagged and not comparison.would_fail:
+        return f"The run sets flag {plural(report.flagged, 'drop')} beside a verdict of {comparison.verdict}: {rests}."
+    if comparison.would_fail and not report.flagged:
+        return f"The verdict is regressed and no run set shows a drop that chance does not explain: {rests}."
+    return None
+
+
+def one_run_sentences(comparison: BatchComparison) -> Iterator[str]:
+    """Yield what a comparison of one run a side can and cannot tell; nothing where a scenario has more, or nothing was compared."""
+    if comparison.run_sets is not None or not comparison.compared:
+        return
+    yield (
+        "Every scenario has one run on each side. That shows what an agent did, and where two runs part; it cannot tell a change of the "
+        "agent from chance."
+    )
+    yield (
+        "An agent compared with itself flips too: a scenario that passes half of the time flips in half of such comparisons, one that "
+        "passes nine times in ten in 18 of 100. So newly failing here means: look at it; not: it got worse."
+    )
+    shown = "; ".join(_power(runs) for runs in SHOWN_RUN_COUNTS)
+    yield f"Repeated runs can tell: {shown}."
+
+
+def _flags(report: RunSetReport) -> str:
+    expected = f"{report.expected_flags:.1f} expected by chance"
+    if not report.flagged:
+        tested = plural(report.tested, "tested scenario")
+        return f"No drop detectable at this power: 0 flagged of {tested}, {expected}."
+    return f"{report.flagged:,} flagged, {expected} (chance of {report.flagged:,} or more: {_chance(report.chance_of_as_many)})."
+
+
+def _chance(chance: float) -> str:
+    return "<0.01" if chance < 0.005 else f"{chance:.2f}"
+
+
+def _smallest(drop: SmallestDrop) -> str:
+    sides = f"{drop.baseline_graded} vs {drop.candidate_graded} graded runs"
+    scenarios = plural(drop.scenarios, "scenario")
+    if drop.most_passes is None:
+        return f"At {sides} no drop can be flagged ({scenarios})."
+    whole = f"{drop.baseline_graded}/{drop.baseline_graded}"
+    fewer = f"{drop.most_passes}/{drop.candidate_graded}{' or fewer' if drop.most_passes else ''}"
+    return f"At {sides} a drop from {whole} is flagged at {fewer} passes ({scenarios})."
+
+
+def _power(runs: int) -> str:
+    if not can_flag(runs, runs):
+        return f"at {runs} vs {runs} runs no drop is flagged"
+    return f"at {runs} vs {runs} runs a drop from {runs}/{runs} is flagged at {most_passes_flagged(runs, runs)}/{runs} or fewer"

@@ -1,0 +1,50 @@
+"""How the violations that a candidate adds are worded, or why nothing can be said of them."""
+
+from collections.abc import Iterator
+
+from evalplatform.comparisons.batches.records import BatchComparison
+from evalplatform.kernel.values import Value
+from evalplatform.reports.batch_comparison_words import run_words
+from evalplatform.runs.records import ScanCoverage
+
+APART = "Violations are apart from the verdict: a scenario can pass its checks and still breach a policy."
+
+
+class ViolationLine(Value):
+    """One violation that one of the compared runs has and the other has not; `step` is that of the run that has it."""
+
+    scenario_id: str
+    text: str
+    is_new: bool
+    candidate: str
+
+
+def violation_lines(comparison: BatchComparison) -> Iterator[ViolationLine]:
+    """Yield the new violations in the order of the report, then the resolved ones."""
+    for change in comparison.changes:
+        for found in change.new_violations or ():
+            text = f'{change.scenario_id} breaches "{found.policy}" (step {found.step})'
+            yield ViolationLine(scenario_id=change.scenario_id, text=text, is_new=True, candidate=run_words(change.candidate))
+    for change in comparison.changes:
+        for found in change.resolved_violations or ():
+            text = f'{change.scenario_id} no longer breaches "{found.policy}" (step {found.step} of the baseline)'
+            yield ViolationLine(scenario_id=change.scenario_id, text=text, is_new=False, candidate=run_words(change.candidate))
+
+
+def violation_summary(comparison: BatchComparison) -> Iterator[str]:
+    """Yield the sentences beside the list: the scan's coverage where a side was not wholly scanned, else what an empty list means.
+
+    The note that violations are apart from the verdict stands only where both sides were wholly scanned.
+    """
+    coverages = {"baseline": comparison.baseline_coverage, "candidate": comparison.candidate_coverage}
+    if not all(coverage.is_whole for coverage in coverages.values()):
+        said = "; ".join(f"{side}: {_coverage(coverage)}" for side, coverage in coverages.items())
+        yield f"Not every run was scanned for violations ({said}), so what is not listed is not known to be absent."
+        return
+    if not any(line.is_new for line in violation_lines(comparison)):
+        yield "No new violation: every run of both batches was scanned."
+    yield APART
+
+
+def _coverage(coverage: ScanCoverage) -> str:
+    return f"{coverage.scanned_runs:,} of {coverage.runs:,} runs scanned"
