@@ -24,7 +24,16 @@ CHANGE_CLASSES: tuple[ChangeClass, ...] = (
 
 ComparisonVerdict = Literal["regressed", "improved", "changed", "clean", "incomparable"]
 BaselineChoice = Literal["named", "previous_batch", "last_gate"]
+Side = Literal["baseline", "candidate"]
 SCHEMA_VERSION = 3
+
+IncomparableReason = Literal["baseline_expired", "candidate_expired", "nothing_compared", "partly_compared"]
+"""Why two batches are `incomparable`: the runs of one are gone; no scenario could be compared; or all that could be compared are unchanged
+and others could not be, which is not the same as clean."""
+
+Gap = Literal["could_not_run", "ungraded", "no_runs"]
+"""Why a side has no verdict of a scenario that it declares: its compared run hit a harness error, all its runs are ungraded, or none was
+made."""
 
 
 class RunSetCount(Value):
@@ -43,6 +52,11 @@ class RunSetCount(Value):
     def runs(self) -> int:
         """How many runs there are, graded or not."""
         return self.passes.graded + self.could_not_run + self.ungraded
+
+
+def can_be_tested(baseline: PassCount, candidate: PassCount) -> bool:
+    """Return whether run sets of these counts are tested for a drop: a graded run on each side, and not one against one."""
+    return min(baseline.graded, candidate.graded) >= 1 and max(baseline.graded, candidate.graded) > 1
 
 
 class ComparedRun(Value):
@@ -70,8 +84,10 @@ class ScenarioChange(Value):
     Attributes:
         scenario_id: which.
         change: its class.
-        could_not_run: which sides' compared run hit a harness error. A candidate that could not run where the baseline passed stays
+        could_not_run: the sides whose compared run hit a harness error. A candidate that could not run where the baseline passed stays
             `newly_failing`; where the baseline could not run, it is `not_compared`.
+        baseline_gap, candidate_gap: why that side has no verdict; None where it has one, or does not have the scenario at all. A scenario
+            is `not_compared` for its gaps.
         baseline, candidate: the runs that were used; None where the side has none.
         baseline_runs, candidate_runs: the run sets' counts; None where the side has no such scenario.
         score_change_points: candidate minus baseline; None unless both have points.
@@ -86,7 +102,9 @@ class ScenarioChange(Value):
 
     scenario_id: str
     change: ChangeClass
-    could_not_run: tuple[Literal["baseline", "candidate"], ...] = ()
+    could_not_run: tuple[Side, ...] = ()
+    baseline_gap: Gap | None = None
+    candidate_gap: Gap | None = None
     baseline: ComparedRun | None
     candidate: ComparedRun | None
     baseline_runs: RunSetCount | None
@@ -101,6 +119,13 @@ class ScenarioChange(Value):
     resolved_violations: tuple[Violation, ...] | None = None
 
     @property
+    def is_run_set_tested(self) -> bool:
+        """Whether a drop can be tested for: both sides have a graded run, and one of them more than one."""
+        if self.baseline_runs is None or self.candidate_runs is None:
+            return False
+        return can_be_tested(self.baseline_runs.passes, self.candidate_runs.passes)
+
+    @property
     def within_tolerance(self) -> bool:
         """Whether the tool path changed and that is tolerated."""
         return bool(self.path_changed) and not self.path_drifted
@@ -112,12 +137,22 @@ class BatchComparison(Value):
     `changes` holds every scenario that is not `unchanged`, and every unchanged one that a report has to name (within tolerance, differing
     declarations, new or resolved violations, a run-set drop); the other unchanged ones are counted, and their rows are streamed while the
     comparison is made. In the order of CHANGE_CLASSES, then scenario id.
+
+    Attributes:
+        baseline, candidate: the batches; a `compacted` one was compared by the runs that are kept, a truncated one by those that were made.
+        verdict: regressed where a scenario is newly failing; else improved where some are newly passing and nothing else changed; else
+            changed, clean, or `incomparable` for the `incomparable_reason`. Never clean where a scenario could not be compared.
+        counts: scenarios by class, every class named; empty where a batch has expired.
+        could_not_run: how many of the newly failing could not run in the candidate.
+        compared: scenarios that both sides have and that are not `not_compared`.
+        baseline_coverage, candidate_coverage: how many of the runs that were read had been scanned for violations.
+        run_sets: None where neither side has more than one run of any scenario.
     """
 
     baseline: Batch
     candidate: Batch
     verdict: ComparisonVerdict
-    incomparable_reason: str | None = None
+    incomparable_reason: IncomparableReason | None = None
     counts: dict[ChangeClass, int]
     could_not_run: int = 0
     compared: int = 0
@@ -131,23 +166,43 @@ class BatchComparison(Value):
         """Whether the flip rule fails a gate: a scenario passed in the baseline and does not pass in the candidate."""
         return self.verdict == "regressed"
 
+    @property
+    def run_set_disagreement(self) -> "RunSetDisagreement":
+        """Where the run sets say another thing than the one compared run a side; empty without run sets."""
+        flagged = {drop.scenario_id for drop in self.run_sets.drops if drop.reading == "drop"} if self.run_sets else set()
+        failing = [row for row in self.changes if row.change == "newly_failing"]
+        return RunSetDisagreement(
+            flagged_not_failing=tuple(sorted(flagged - {row.scenario_id for row in failing})),
+            failing_not_flagged=tuple(row.scenario_id for row in failing if row.is_run_set_tested and row.scenario_id not in flagged),
+        )
+
 
 RunSetReading = Literal["drop", "not_significant", "cannot_flag"]
 
 
 class RunSetDrop(Value):
-    """A scenario whose candidate passes less often, with Boschloo's p-value (None where no run of a side was graded)."""
+    """A scenario whose candidate passes less often than its baseline, both with a graded run, with Boschloo's p-value.
+
+    `reading`: `drop` where it is flagged (p at most 0.05), `cannot_flag` where these counts could not flag even a fall from all to none.
+    """
 
     scenario_id: str
     baseline: RunSetCount
     candidate: RunSetCount
     p: float = Field(ge=0, le=1)
     reading: RunSetReading
-    candidate_budget_stops: int = 0
+
+    @property
+    def candidate_budget_stops(self) -> int:
+        """How many of the candidate's failures are runs that came to a limit of their own."""
+        return self.candidate.budget_stops
 
 
 class SmallestDrop(Value):
-    """What is flagged from all passed at these graded counts: `most_passes` or fewer; None where nothing can be."""
+    """What is flagged from all passed at these graded counts: `most_passes` or fewer; None where nothing can be.
+
+    `scenarios` is how many of the tested scenarios have these counts.
+    """
 
     baseline_graded: int
     candidate_graded: int
@@ -156,11 +211,22 @@ class SmallestDrop(Value):
 
 
 class RunSetReport(Value):
-    """Run sets of all scenarios: the drops, the flags that chance alone would give, and what the counts can detect.
+    """Run sets of all scenarios that both batches have. It decides nothing: verdicts come from one run a side.
 
-    `not_tested` are scenarios with one run a side; `ungraded_sides` those that lack a graded run on a side and so are not tested either.
+    Attributes:
+        baseline_runs, candidate_runs: the most runs that a scenario has on that side.
+        tested: scenarios with a graded run on both sides, and not one against one.
+        not_tested: scenarios with one graded run a side.
+        ungraded_sides: ids of scenarios that lack a graded run on a side, so that there is nothing to test.
+        drops: every scenario whose candidate passes less often, by id.
+        expected_flags: how many of the tested would be flagged if the same runs were dealt to the sides at random.
+        chance_of_as_many: how often at least as many would be flagged then, scenarios taken as independent; 1 where none is.
+        smallest_drops: by graded counts, what the tested scenarios could have shown.
+        could_not_run, missing: runs of both sides that hit a harness error, and that were planned and never made.
     """
 
+    baseline_runs: int
+    candidate_runs: int
     tested: int
     not_tested: int
     ungraded_sides: tuple[str, ...] = ()
@@ -175,6 +241,26 @@ class RunSetReport(Value):
     def flagged(self) -> int:
         """How many drops are flagged."""
         return sum(drop.reading == "drop" for drop in self.drops)
+
+
+class RunSetDisagreement(Value):
+    """Scenarios of which run sets and the compared runs say different things, by id.
+
+    Attributes:
+        flagged_not_failing: a flagged drop whose class is not newly failing.
+        failing_not_flagged: newly failing, with run sets that were tested, and no flag.
+    """
+
+    flagged_not_failing: tuple[str, ...] = ()
+    failing_not_flagged: tuple[str, ...] = ()
+
+
+class HeadlineChoice(Value):
+    """The two batches that a project's page compares by itself, and why the baseline was taken."""
+
+    baseline: Batch
+    candidate: Batch
+    choice: BaselineChoice
 
 
 BatchComparison.model_rebuild()
