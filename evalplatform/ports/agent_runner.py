@@ -12,7 +12,7 @@ from evalplatform.runs.trajectory import Trajectory
 class AgentRequest(Value):
     """What an agent is given: the scenario's user messages, one after the other, and which attempt this is.
 
-    `max_seconds` and `max_cost_usd` are the run's own limits: an agent that comes to one is a failure, `budget_stop`.
+    `max_seconds`, `max_cost_usd` and `max_steps` are the run's own limits: an agent that comes to one is a failure, `budget_stop`.
     """
 
     scenario_id: str
@@ -20,6 +20,7 @@ class AgentRequest(Value):
     order: int = Field(ge=0)
     max_seconds: float | None = Field(default=None, gt=0)
     max_cost_usd: float | None = Field(default=None, gt=0)
+    max_steps: int | None = Field(default=None, ge=1)
 
 
 class AgentReply(Value):
@@ -52,6 +53,11 @@ class AgentRunner(Protocol):
     @property
     def model(self) -> str | None:
         """The model it uses, where that is known."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """How many runs it bears at once; who asks for more waits."""
         ...
 
     async def run(self, request: AgentRequest) -> AgentReply:

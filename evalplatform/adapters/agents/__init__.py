@@ -1,1 +1,1 @@
-"""Agents of scenarios: HTTP endpoints, commands, Python callables. All that is called outside stands here."""
+"""Agents that are reached from outside the project: over HTTP, as a program, as a Python function, or as a recording."""
