@@ -21,12 +21,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, NamedTuple, Self, TypeVar
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError
 
-from evalplatform.kernel.digests import canonical_json, json_digest
-from evalplatform.kernel.errors import BundleError, StorageUnavailableError
+from evalplatform.kernel.digests import canonical_json
+from evalplatform.kernel.errors import BundleError, InputError, StorageUnavailableError
 from evalplatform.kernel.values import Value
-from evalplatform.runs.records import Batch, BatchHeader, Run, ScanCoverage, batch_id
+from evalplatform.runs.batch_tally import BatchTally
+from evalplatform.runs.records import Batch, BatchHeader, Run
 from evalplatform.runs.trajectory import Trajectory
 
 BUNDLE_ENDING = ".jsonl"
@@ -43,6 +44,12 @@ class _Begin(Value):
 class _Recorded(Value):
     run: Run
     trajectory: Trajectory | None = None
+
+
+class _RecordedRunAlone(Value):
+    model_config = ConfigDict(extra="ignore")
+
+    run: Run
 
 
 class _EndFacts(Value):
@@ -72,16 +79,10 @@ class BundleSummary(NamedTuple):
     @property
     def batch(self) -> Batch:
         """The batch that it stands for: equal content gives an equal id."""
-        digest = content_digest(self.header, self.runs)
-        return Batch(
-            id=batch_id(self.header.recorded_at, digest),
-            header=self.header,
-            content_digest=digest,
-            run_count=len(self.runs),
-            graded_runs=sum(run.verdict is not None for run in self.runs),
-            coverage=ScanCoverage(scanned_runs=sum(run.violations is not None for run in self.runs), runs=len(self.runs)),
-            truncated_reason=self.truncated_reason,
-        )
+        tally = BatchTally()
+        for run in self.runs:
+            tally.add(run)
+        return tally.batch(self.header, truncated_reason=self.truncated_reason)
 
 
 class BundleWriter:
@@ -174,23 +175,10 @@ def read_bundle(path: Path) -> BundleSummary:
     Raises:
         BundleError: with the line, what is wrong there; the same run recorded twice is refused as well.
     """
-    header = read_header(path)
-    runs: dict[tuple[str, int], Run] = {}
-    end: _EndFacts | None = None
-    for number, line in _lines(path, first=2):
-        if end is not None:
-            raise BundleError("goes on after its end line.", file=path, line=number)
-        if line.startswith(END_LINE):
-            end = _checked(_End, line, path, number).end
-            found = end.not_made
-        else:
-            found = (_checked(_Recorded, line, path, number).run,)
-        for run in found:
-            if (run.scenario_id, run.order) in runs:
-                raise BundleError(f"holds run {run.order} of {run.scenario_id!r} twice.", file=path, line=number)
-            runs[run.scenario_id, run.order] = run
+    reader = BundleReader(path)
+    runs = {(run.scenario_id, run.order): run for _, run, _ in reader.recorded()}
     ordered = tuple(runs[key] for key in sorted(runs))
-    return BundleSummary(header, ordered, end is not None, None if end is None else end.truncated_reason)
+    return BundleSummary(reader.header, ordered, reader.is_finished, reader.batch.truncated_reason)
 
 
 def read_header(path: Path) -> BatchHeader:
@@ -204,21 +192,67 @@ def recorded_runs(path: Path) -> Iterator[RecordedRun]:
 
     Runs that were not made come last and have none. Raises BundleError.
     """
-    for number, line in _lines(path, first=2):
-        if line.startswith(END_LINE):
-            yield from (RecordedRun(run, None) for run in _checked(_End, line, path, number).end.not_made)
-        else:
-            recorded = _checked(_Recorded, line, path, number)
-            yield RecordedRun(recorded.run, recorded.trajectory)
+    return (RecordedRun(run, trajectory) for _, run, trajectory in BundleReader(path).recorded())
 
 
-def content_digest(header: BatchHeader, runs: tuple[Run, ...]) -> str:
-    """Return the digest of a batch's content: its header and its runs by scenario and order, whose ids cover all they say.
+class NumberedRun(NamedTuple):
+    """A run with the 1-based line that it stands in, and its trajectory, or None where it has none or none was asked for."""
 
-    When the batch was recorded is left out, so that a trace imported twice is one batch.
+    line: int
+    run: Run
+    trajectory: Trajectory | None
+
+
+class BundleReader:
+    """Reads a bundle through, one run in memory at a time.
+
+    Attributes:
+        header: what its first line says.
+        is_finished: whether its end line was read.
+
+    Raises:
+        BundleError: the file is no bundle or cannot be read.
     """
-    declared = header.model_dump(mode="json", exclude={"recorded_at"})
-    return json_digest({"header": declared, "runs": [[run.scenario_id, run.order, run.id] for run in runs]})
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.header = read_header(path)
+        self.is_finished = False
+        self._end = _EndFacts()
+        self._tally = BatchTally()
+
+    @property
+    def batch(self) -> Batch:
+        """The batch of the runs that were read; that of the bundle once it was read to its end."""
+        return self._tally.batch(self.header, truncated_reason=self._end.truncated_reason)
+
+    def recorded(self, *, with_trajectories: bool = True) -> Iterator[NumberedRun]:
+        """Iterate over the runs in the order of the file; those that were not made come last. A reader is read once.
+
+        Args:
+            with_trajectories: False passes trajectories over unread, in a tenth of the time.
+
+        Raises:
+            BundleError: with the line, what is wrong there; the same run recorded twice is refused as well.
+        """
+        kind = _Recorded if with_trajectories else _RecordedRunAlone
+        for number, line in _lines(self.path, first=2):
+            if self.is_finished:
+                raise BundleError("goes on after its end line.", file=self.path, line=number)
+            if line.startswith(END_LINE):
+                self._end, self.is_finished = _checked(_End, line, self.path, number).end, True
+                yield from (self._counted(NumberedRun(number, run, None)) for run in self._end.not_made)
+            else:
+                recorded = _checked(kind, line, self.path, number)
+                trajectory = recorded.trajectory if isinstance(recorded, _Recorded) else None
+                yield self._counted(NumberedRun(number, recorded.run, trajectory))
+
+    def _counted(self, numbered: NumberedRun) -> NumberedRun:
+        try:
+            self._tally.add(numbered.run)
+        except InputError as error:
+            raise BundleError(error.rule, file=self.path, line=numbered.line) from None
+        return numbered
 
 
 def _lines(path: Path, *, first: int = 1) -> Iterator[tuple[int, bytes]]:

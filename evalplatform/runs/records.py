@@ -1,8 +1,9 @@
 """Runs and batches as values: one declaration for what is computed, stored, written to bundles and served."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, JsonValue
+from pydantic import AfterValidator, AwareDatetime, Field, JsonValue
 
 from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.usage import Usage
@@ -24,6 +25,17 @@ Retention = Literal["whole", "compacted", "expired"]
 MAX_RUNS_PER_SCENARIO = 50
 ONE_LINE = r"^[^\x00-\x1f]+$"
 OneLine = Annotated[str, Field(pattern=ONE_LINE)]
+
+
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:  # the first or the last hours that there are
+        raise ValueError("is no moment in UTC") from None
+
+
+# In UTC from the start: a database gives it back so, and an id that is taken of the content must not change by that.
+UtcMoment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 
 
 class AssertionResult(Value):
@@ -74,7 +86,7 @@ class Run(Value):
 
     scenario_id: OneLine
     order: int = Field(ge=0, lt=MAX_RUNS_PER_SCENARIO)
-    created_at: AwareDatetime
+    created_at: UtcMoment
     leg: Leg = "live"
     outcome: Outcome
     reason: str | None = None
@@ -141,10 +153,15 @@ class BatchHeader(Value):
     model: OneLine | None = None
     judge: OneLine
     origin: Origin = "run"
-    recorded_at: AwareDatetime
+    recorded_at: UtcMoment
     scenario_set_digest: str | None = None
     policy: dict[str, JsonValue] | None = None
     scenarios: dict[str, PlannedScenario] = Field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """The digest of all that it declares: everything but when the batch was begun."""
+        return json_digest(self.model_dump(mode="json", exclude={"recorded_at"}))
 
     @property
     def policy_digest(self) -> str | None:
@@ -171,7 +188,7 @@ class Batch(Value):
         id: `b-<UTC yyyymmddThhmmss>-<8 hex of the content digest>`; also its partition key.
         header: what was known at its beginning.
         content_digest: of the header and all runs, whatever order they ended in: the same content pushed twice is one batch.
-        run_count, graded_runs: how many runs it holds, and how many of them have a verdict.
+        run_count, graded_runs, passed_runs: how many runs it holds, how many of them have a verdict, and how many of those passed.
         coverage: how many runs were scanned for violations.
         truncated_reason: why not every planned run was made (a spend cap, an interruption), or None where all were.
         retention: whether all its runs are kept, one a scenario, or none.
@@ -182,6 +199,7 @@ class Batch(Value):
     content_digest: str
     run_count: int = Field(ge=0)
     graded_runs: int = Field(ge=0)
+    passed_runs: int = Field(ge=0)
     coverage: ScanCoverage
     truncated_reason: str | None = None
     retention: Retention = "whole"

@@ -1,0 +1,39 @@
+"""Finding the bundle that a batch goes on in."""
+
+from pathlib import Path
+
+from evalplatform.kernel.errors import BundleError
+from evalplatform.runs.bundle import BUNDLE_ENDING, read_bundle, read_header
+from evalplatform.runs.records import BatchHeader
+
+FOLDER = "bundles"
+
+
+def new_bundle_path(folder: Path, header: BatchHeader) -> Path:
+    """Return where a new bundle goes: named by when it was begun, and by what it records, so that two at once have files of their own."""
+    return folder / f"{header.recorded_at:%Y%m%dt%H%M%S%f}-{header.digest.removeprefix('sha256:')[:8]}{BUNDLE_ENDING}"
+
+
+def open_bundle_of(folder: Path, header: BatchHeader) -> Path | None:
+    """Return the newest bundle of the folder that was begun as this header says and never ended, or None.
+
+    A bundle without a whole first line is left alone: its process was killed before it recorded anything.
+    """
+    for path in sorted(folder.glob(f"*{BUNDLE_ENDING}"), reverse=True):
+        try:
+            if read_header(path).digest == header.digest and not read_bundle(path).is_finished:
+                return path
+        except BundleError:
+            continue
+    return None
+
+
+def newest_finished_bundle(folder: Path) -> Path | None:
+    """Return the bundle of the folder that was begun last and is finished, truncated ones included; None where there is none."""
+    for path in sorted(folder.glob(f"*{BUNDLE_ENDING}"), reverse=True):
+        try:
+            if read_bundle(path).is_finished:
+                return path
+        except BundleError:
+            continue
+    return None
