@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalplatform.kernel.errors import BundleError, StorageUnavailableError
-from evalplatform.runs.bundle import content_digest, new_bundle, read_bundle, read_header, recorded_runs, reopened_bundle
+from evalplatform.runs.bundle import BundleSummary, new_bundle, read_bundle, read_header, recorded_runs, reopened_bundle
 from evalplatform.runs.records import BatchHeader, PlannedScenario, Run
 from evalplatform.runs.trajectory import MessageStep, Trajectory
 from tests.support.small_disk import small_disk
@@ -133,10 +133,15 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
 def test_the_content_is_the_same_whenever_and_in_whatever_order_it_was_recorded(tmp_path: Path) -> None:
     runs = (run("cancel", 0), run("refund", 0))
     later = HEADER.with_changes(recorded_at=datetime(2027, 1, 1, tzinfo=UTC))
-    assert content_digest(HEADER, runs) == content_digest(later, runs)
-    assert content_digest(HEADER, runs) != content_digest(HEADER.with_changes(commit="other"), runs)
-    assert content_digest(HEADER, runs) != content_digest(HEADER, runs[:1])
-    assert content_digest(HEADER, runs) != content_digest(HEADER, (run("cancel", 0, outcome="failed"), runs[1]))
+    content = digest_of(HEADER, *runs)
+    assert content == digest_of(later, *runs) == digest_of(HEADER, *reversed(runs))
+    assert content != digest_of(HEADER.with_changes(commit="other"), *runs)
+    assert content != digest_of(HEADER, runs[0])
+    assert content != digest_of(HEADER, run("cancel", 0, outcome="failed"), runs[1])
+
+
+def digest_of(header: BatchHeader, *runs: Run) -> str:
+    return BundleSummary(header, runs, is_finished=True, truncated_reason=None).batch.content_digest
 
 
 def test_a_full_disk_leaves_every_run_that_was_recorded(tmp_path: Path) -> None:
