@@ -1,0 +1,52 @@
+"""The headline comparison: which two batches a project's page compares by itself, and where it looks for the first divergence."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from evalplatform.comparisons.batches.records import BatchComparison, HeadlineChoice, ScenarioChange
+from evalplatform.runs.records import Batch
+
+
+def headline_baseline(
+    newest_first: Iterable[Batch], candidate: Batch | None = None, *, last_gate_baseline: str | None = None
+) -> HeadlineChoice | None:
+    """Choose the two batches of the headline comparison, and say why the baseline was taken. Expired batches are never taken.
+
+    Args:
+        newest_first: a project's batches, newest first, as stores give them; read only as far as needed.
+        candidate: the batch in question; None takes the newest.
+        last_gate_baseline: the id of the batch that the last gate compared the candidate with, where that is known. It is taken where it is
+            among the batches and is another than the candidate: a batch that was gated against itself says nothing of a change.
+
+    Returns:
+        The last gate's baseline, else the batch recorded just before the candidate; None where there is neither, or the candidate has
+        expired.
+    """
+    kept = (batch for batch in newest_first if batch.retention != "expired")
+    candidate = candidate or next(kept, None)
+    if candidate is None or candidate.retention == "expired":
+        return None
+    previous: Batch | None = None
+    for batch in kept:
+        if batch.id == last_gate_baseline and batch.id != candidate.id:
+            return HeadlineChoice(baseline=batch, candidate=candidate, choice="last_gate")
+        if previous is None and _age(batch) < _age(candidate):
+            previous = batch
+        if previous is not None and last_gate_baseline in (None, candidate.id):
+            break
+    return None if previous is None else HeadlineChoice(baseline=previous, candidate=candidate, choice="previous_batch")
+
+
+def first_divergence_row(comparison: BatchComparison) -> ScenarioChange | None:
+    """Return the row whose two trajectories a headline opens at: the first newly failing one, else the first whose path drifted.
+
+    Only rows with a trajectory on both sides are looked at; None where there is none. Where the trajectories part is for the caller to
+    find, who can read them.
+    """
+    rows = [row for row in comparison.changes if row.path_changed is not None]
+    failing = (row for row in rows if row.change == "newly_failing")
+    return next(failing, None) or next((row for row in rows if row.path_drifted), None)
+
+
+def _age(batch: Batch) -> tuple[datetime, str]:
+    return batch.header.recorded_at, batch.id

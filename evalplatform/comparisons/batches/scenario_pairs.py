@@ -1,0 +1,101 @@
+"""Two batches side by side, one scenario at a time: a merge of two ordered streams that holds one scenario's runs at a time."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
+
+from evalplatform.comparisons.batches.records import RunSetCount
+from evalplatform.kernel.errors import InputError
+from evalplatform.runs.records import Batch, PlannedScenario, Run
+from evalplatform.stats.pass_counts import PassCount
+
+
+class BatchRuns(NamedTuple):
+    """A batch, and how to read its runs: in the order of scenario id (code points), then run order, as stores give them."""
+
+    batch: Batch
+    runs: Callable[[], Iterator[Run]]
+
+
+class ScenarioSide(NamedTuple):
+    """One scenario in one batch: what was declared of it (None: nothing) and its runs in their order, which may be none."""
+
+    planned: PlannedScenario | None
+    runs: tuple[Run, ...]
+
+    @property
+    def compared_run(self) -> Run | None:
+        """The most recent run that was not left ungraded; None where there is none."""
+        return next((run for run in reversed(self.runs) if run.outcome != "ungraded"), None)
+
+
+class ScenarioPair(NamedTuple):
+    """One scenario in both batches; a side is None where that batch does not have it."""
+
+    scenario_id: str
+    baseline: ScenarioSide | None
+    candidate: ScenarioSide | None
+
+
+def scenario_pairs(baseline: BatchRuns, candidate: BatchRuns) -> Iterator[ScenarioPair]:
+    """Iterate over the scenarios of two batches by id: those that have runs and those that are declared and have none.
+
+    Raises:
+        InputError: the runs of a batch are not in order, with the scenario.
+    """
+    sides = (_scenarios(baseline), _scenarios(candidate))
+    heads = [next(side, None) for side in sides]
+    while any(heads):
+        scenario_id = min(head[0] for head in heads if head)
+        found = [head[1] if head and head[0] == scenario_id else None for head in heads]
+        yield ScenarioPair(scenario_id, *found)
+        heads = [next(side, None) if head and head[0] == scenario_id else head for side, head in zip(sides, heads, strict=True)]
+
+
+def run_set_count(side: ScenarioSide, *, is_compacted: bool = False) -> RunSetCount:
+    """Count a scenario's runs in one batch.
+
+    Args:
+        side: its runs, and how many were planned.
+        is_compacted: the batch kept one run a scenario; the others are not missing, they were made and dropped.
+    """
+    outcomes = [run.outcome for run in side.runs]
+    planned = 0 if is_compacted or side.planned is None else side.planned.planned_runs
+    return RunSetCount(
+        passes=PassCount(passed=outcomes.count("passed"), graded=sum(run.verdict is not None for run in side.runs)),
+        could_not_run=outcomes.count("harness_error"),
+        ungraded=outcomes.count("ungraded"),
+        budget_stops=outcomes.count("budget_stop"),
+        missing=max(0, planned - len(outcomes)),
+    )
+
+
+def _scenarios(side: BatchRuns) -> Iterator[tuple[str, ScenarioSide]]:
+    """Merge a batch's declared scenarios with the runs that there are."""
+    declared = side.batch.header.scenarios
+    waiting = iter(sorted(declared))
+    next_declared = next(waiting, None)
+    for scenario_id, group in groupby(_in_order(side.runs(), side.batch.id), key=attrgetter("scenario_id")):
+        while next_declared is not None and next_declared < scenario_id:
+            yield next_declared, ScenarioSide(declared[next_declared], ())
+            next_declared = next(waiting, None)
+        if next_declared == scenario_id:
+            next_declared = next(waiting, None)
+        yield scenario_id, ScenarioSide(declared.get(scenario_id), tuple(group))
+    while next_declared is not None:
+        yield next_declared, ScenarioSide(declared[next_declared], ())
+        next_declared = next(waiting, None)
+
+
+def _in_order(runs: Iterable[Run], batch_id: str) -> Iterator[Run]:
+    last: tuple[str, int] | None = None
+    for run in runs:
+        place = (run.scenario_id, run.order)
+        if last is not None and place <= last:
+            raise InputError(
+                f"the runs of {batch_id} are not in the order of scenario and run: "
+                f"run {run.order} of {run.scenario_id!r} comes after run {last[1]} of {last[0]!r}."
+            )
+        last = place
+        yield run
