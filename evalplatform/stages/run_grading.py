@@ -1,0 +1,93 @@
+"""Grading one run: what the agent did becomes a run with its outcome, score and violations."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from evalplatform.judging.structural import grade_structurally
+from evalplatform.kernel.text import clip
+from evalplatform.ports.agent_runner import AgentReply
+from evalplatform.runs.assertions.assertion import RunFacts
+from evalplatform.runs.policies import violations_in
+from evalplatform.runs.records import ModelVerdict, Outcome, Run
+from evalplatform.runs.scenario import Scenario
+from evalplatform.runs.trajectory import Trajectory, trajectory_digest
+
+MAX_REASON_CHARS = 500
+
+JudgeRun = Callable[[Scenario, Trajectory, int], Awaitable[ModelVerdict]]
+"""A model judge's word on a trajectory; the number is the run's order, whose draw it takes."""
+
+
+class GradeRun(Protocol):
+    """Turns what an agent did into a graded run."""
+
+    async def __call__(self, scenario: Scenario, order: int, reply: AgentReply, *, ended_at: datetime) -> Run:
+        """Return the run. It raises only what stops the batch: RunStoppedError, StorageError."""
+        ...
+
+
+@dataclass(frozen=True)
+class RunGrader:
+    """The structural judge, the policies, and beside them the model judge of those scenarios that ask for it."""
+
+    judge_run: JudgeRun | None = None
+
+    async def __call__(self, scenario: Scenario, order: int, reply: AgentReply, *, ended_at: datetime) -> Run:
+        """Return the run; the model judge's verdict is kept apart and changes no outcome."""
+        # Patterns are searched with a time limit, which blocks; other runs go on meanwhile.
+        run = await asyncio.to_thread(graded_run, scenario, order, reply, ended_at=ended_at)
+        if not scenario.model_judge or self.judge_run is None:
+            return run
+        return run.with_changes(model_verdict=await self.judge_run(scenario, reply.trajectory, order))
+
+
+def graded_run(scenario: Scenario, order: int, reply: AgentReply, *, ended_at: datetime) -> Run:
+    """Return a run by its assertions and policies.
+
+    How the run ended goes before what was asserted of it: an agent that broke, or that came to a limit of the run's own, failed, whatever
+    its steps so far would pass.
+
+    Raises:
+        InputError: a text of the trajectory holds a lone surrogate, which no store keeps.
+    """
+    facts = RunFacts(trajectory=reply.trajectory, usage=reply.usage, cost_usd=reply.cost_usd, seconds=reply.seconds)
+    grade = grade_structurally(scenario, facts)
+    outcome: Outcome = grade.outcome
+    reason = grade.reason
+    if reply.ended != "finished":
+        outcome, reason = reply.ended, reply.reason or reply.ended
+    elif (passed_limit := _passed_limit(scenario, reply)) is not None:
+        outcome, reason = "budget_stop", passed_limit
+    return Run(
+        scenario_id=scenario.id,
+        order=order,
+        created_at=ended_at,
+        leg="live" if scenario.replay is None else "replay",
+        outcome=outcome,
+        reason=None if reason is None else clip(reason, MAX_REASON_CHARS),
+        score_points=grade.score_points,
+        assertions=grade.results,
+        violations=violations_in(reply.trajectory, scenario.policies),
+        trajectory_digest=trajectory_digest(reply.trajectory),
+        tools=reply.trajectory.tools,
+        step_count=len(reply.trajectory.steps),
+        usage=reply.usage,
+        cost_usd=reply.cost_usd,
+        seconds=reply.seconds,
+    )
+
+
+def _passed_limit(scenario: Scenario, reply: AgentReply) -> str | None:
+    """Return the sentence of the first own limit that the run passed, or None; what is not known passes none."""
+    limits = (
+        ("seconds", scenario.max_seconds, reply.seconds),
+        ("US dollars", scenario.max_cost_usd, reply.cost_usd),
+        ("steps", scenario.max_steps, len(reply.trajectory.steps)),
+    )
+    for unit, most, taken in limits:
+        if most is not None and taken is not None and taken > most:
+            return f"It took {taken:g} {unit}; its limit is {most:g}."
+    return None
