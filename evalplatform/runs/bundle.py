@@ -27,7 +27,7 @@ from evalplatform.kernel.digests import canonical_json
 from evalplatform.kernel.errors import BundleError, InputError, StorageUnavailableError
 from evalplatform.kernel.values import Value
 from evalplatform.runs.batch_tally import BatchTally, tallied
-from evalplatform.runs.records import Batch, BatchHeader, Run
+from evalplatform.runs.records import Batch, BatchHeader, Run, Words
 from evalplatform.runs.trajectory import Trajectory
 
 BUNDLE_ENDING = ".jsonl"
@@ -53,7 +53,7 @@ class _RecordedRunAlone(Value):
 
 
 class _EndFacts(Value):
-    truncated_reason: str | None = None
+    truncated_reason: Words | None = None
     not_made: tuple[Run, ...] = ()
 
 

@@ -38,12 +38,20 @@ def _in_utc(moment: datetime) -> datetime:
 UtcMoment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
 
 
+def _without_nul(text: str) -> str:
+    return text.replace("\x00", "\N{SYMBOL FOR NULL}")
+
+
+# What an agent or a judge says goes in here, and no NUL of it may keep a batch out of a database.
+Words = Annotated[str, AfterValidator(_without_nul)]
+
+
 class AssertionResult(Value):
     """What one assertion found. `unchecked`: the trace holds nothing to check it by, which is never a pass; `detail` says why."""
 
     assertion: str
     state: Literal["passed", "failed", "unchecked"]
-    detail: str | None = None
+    detail: Words | None = None
 
 
 class Violation(Value):
@@ -62,7 +70,7 @@ class ModelVerdict(Value):
     judge: str
     verdict: Verdict | None
     score_points: float | None = Field(default=None, ge=0, le=100)
-    reason: str | None = None
+    reason: Words | None = None
 
 
 class Run(Value):
@@ -89,7 +97,7 @@ class Run(Value):
     created_at: UtcMoment
     leg: Leg = "live"
     outcome: Outcome
-    reason: str | None = None
+    reason: Words | None = None
     score_points: float | None = Field(default=None, ge=0, le=100)
     assertions: tuple[AssertionResult, ...] = ()
     model_verdict: ModelVerdict | None = None
@@ -201,7 +209,7 @@ class Batch(Value):
     graded_runs: int = Field(ge=0)
     passed_runs: int = Field(ge=0)
     coverage: ScanCoverage
-    truncated_reason: str | None = None
+    truncated_reason: Words | None = None
     retention: Retention = "whole"
 
     @property

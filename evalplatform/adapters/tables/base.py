@@ -9,6 +9,7 @@ CONSTRAINT_NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
     "pk": "pk_%(table_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
 }
 
 metadata = MetaData(naming_convention=CONSTRAINT_NAMES)

@@ -2,7 +2,18 @@
 
 from evalplatform.adapters.tables.audit import AuditRow
 from evalplatform.adapters.tables.base import metadata
+from evalplatform.adapters.tables.batches import BatchRow, BatchRunRow, BatchScenarioRow, BatchViolationRow
 from evalplatform.adapters.tables.calls import calls, run_spend
 from evalplatform.adapters.tables.labels import LabelRow
 
-__all__ = ["AuditRow", "LabelRow", "calls", "metadata", "run_spend"]
+__all__ = [
+    "AuditRow",
+    "BatchRow",
+    "BatchRunRow",
+    "BatchScenarioRow",
+    "BatchViolationRow",
+    "LabelRow",
+    "calls",
+    "metadata",
+    "run_spend",
+]
