@@ -13,48 +13,48 @@ from evalplatform.artifacts.catalog import file_key
 from evalplatform.artifacts.download_paths import BundleAddress, FileAddress, bundle_address
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.stages import arms_report
-from evalplatform.stages.context import SuiteContext
+from evalplatform.stages.context import ArtifactHome
 
 FILE_PREFIX = "file://"
 PAGE_ENDING = ".html"
 
 
-def report_links(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:
+def report_links(home: ArtifactHome, manifest: ArtifactManifest) -> dict[str, Any]:
     """Return the link to a report's page where there is one, and of a cell's report the one to all its files in one."""
     artifact = manifest.artifact
     links = {}
     page = next((name for name in manifest.files if name.endswith(PAGE_ENDING)), None)
     if page is not None:
-        links["report_page"] = _link(suite, FileAddress(artifact=artifact, file=page, version=manifest.data_version))
+        links["report_page"] = _link(home, FileAddress(artifact=artifact, file=page, version=manifest.data_version))
     if artifact.asset == arms_report.ASSET:
-        links["reports_zip"] = _link(suite, bundle_address(artifact.suite, artifact.partition, manifest.data_version))
+        links["reports_zip"] = _link(home, bundle_address(artifact.suite, artifact.partition, manifest.data_version))
     return links
 
 
-def where_it_is(suite: SuiteContext, manifest: ArtifactManifest) -> dict[str, Any]:
+def where_it_is(home: ArtifactHome, manifest: ArtifactManifest) -> dict[str, Any]:
     """Return the command that fetches the files, where they lie, and each of them with its link, size and digest."""
     artifact = manifest.artifact
     folder = file_key(manifest, next(iter(manifest.files))).rpartition("/")[0]
-    url = suite.catalog.url
+    url = home.catalog.url
     local = url.startswith(FILE_PREFIX)
     return {
         "download": f"evalplatform assets download --suite {artifact.suite} --asset {artifact.asset} --partition {artifact.partition}",
         "stored_at": dg.MetadataValue.path(f"{url2pathname(url.removeprefix(FILE_PREFIX))}/{folder}") if local else f"{folder} in {url}",
-        "files": dg.MetadataValue.md(_file_table(suite, manifest)),
+        "files": dg.MetadataValue.md(_file_table(home, manifest)),
     }
 
 
-def _file_table(suite: SuiteContext, manifest: ArtifactManifest) -> str:
+def _file_table(home: ArtifactHome, manifest: ArtifactManifest) -> str:
     rows = []
     for name, file in sorted(manifest.files.items()):
         address = FileAddress(artifact=manifest.artifact, file=name, version=manifest.data_version)
-        rows.append(f"| [{name}]({_url(suite, address.path)}) | {file.size_bytes:,} | `{file.digest[:19]}…` |")
+        rows.append(f"| [{name}]({_url(home, address.path)}) | {file.size_bytes:,} | `{file.digest[:19]}…` |")
     return "\n".join(["| File | Bytes | Digest |", "| --- | ---: | --- |", *rows])
 
 
-def _link(suite: SuiteContext, address: FileAddress | BundleAddress) -> dg.UrlMetadataValue:
-    return dg.MetadataValue.url(_url(suite, address.path))
+def _link(home: ArtifactHome, address: FileAddress | BundleAddress) -> dg.UrlMetadataValue:
+    return dg.MetadataValue.url(_url(home, address.path))
 
 
-def _url(suite: SuiteContext, path: str) -> str:
-    return suite.project.deployment.web_url.rstrip("/") + path
+def _url(home: ArtifactHome, path: str) -> str:
+    return home.project.deployment.web_url.rstrip("/") + path

@@ -120,14 +120,19 @@ class _OnCommit(NamedTuple):
     passes: Sequence[_Passes]
 
 
+def window_start(now: datetime) -> datetime:
+    """Return the earliest recorded time that is read at `now`."""
+    return now - timedelta(days=WINDOW_DAYS)
+
+
 def batch_window(batches: Iterable[Batch], *, now: datetime) -> BatchWindow:
     """Return what of the batches is read: the newest whole ones of the last `WINDOW_DAYS` days, at most `MOST_BATCHES`.
 
     Args:
-        batches: of one project, newest first.
+        batches: of one project, newest first; those from before the window are passed over.
         now: the end of the window, timezone-aware.
     """
-    since = now - timedelta(days=WINDOW_DAYS)
+    since = window_start(now)
     of_window = [batch for batch in batches if batch.header.recorded_at >= since]
     whole = [batch for batch in of_window if batch.retention == "whole"]
     states = Counter(batch.retention for batch in of_window)

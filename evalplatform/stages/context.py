@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -23,6 +24,25 @@ from evalplatform.project.schema import SuiteSettings
 WARNINGS_INPUT = "warnings"
 
 OpenDesk = Callable[[str], AbstractAsyncContextManager[CallDesk]]
+
+
+class ArtifactHome(Protocol):
+    """What any context of a project offers to whoever writes or shows its artifacts."""
+
+    @property
+    def project(self) -> Project:
+        """The project that they are of."""
+        ...
+
+    @property
+    def catalog(self) -> ArtifactCatalog:
+        """Where they lie."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """What dates them."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -136,7 +156,7 @@ def warning_inputs(warnings: Sequence[str]) -> dict[str, str]:
     return {WARNINGS_INPUT: json_digest(list(warnings))} if warnings else {}
 
 
-def unchanged_result(context: SuiteContext, key: StageKey) -> StageResult | None:
+def unchanged_result(context: ArtifactHome, key: StageKey) -> StageResult | None:
     """Return the stored result of exactly these inputs, made current again, or None where there is none."""
     manifest = context.catalog.version(key.artifact, key.data_version)
     if manifest is None:
@@ -146,7 +166,7 @@ def unchanged_result(context: SuiteContext, key: StageKey) -> StageResult | None
 
 
 def stored_result(
-    context: SuiteContext,
+    context: ArtifactHome,
     key: StageKey,
     *,
     files: Mapping[str, bytes],
