@@ -8,6 +8,7 @@ from evalplatform.comparisons.batches.records import (
     ChangeClass,
     ComparedRun,
     ComparisonVerdict,
+    Gap,
     RunSetCount,
     ScenarioChange,
 )
@@ -139,25 +140,35 @@ def tolerance_caption(comparison: BatchComparison) -> str | None:
 
 
 def not_compared_reason(change: ScenarioChange) -> str:
-    """Return why a scenario of both batches was not compared."""
-    if "baseline" in change.could_not_run and change.baseline is not None:
-        return f"the baseline's run could not run (harness{_after_colon(change.baseline.reason)})"
-    sides = {"baseline": change.baseline, "candidate": change.candidate}
-    lacking = [name for name, run in sides.items() if run is None]
-    if lacking:
-        return f"no run to compare in the {' and the '.join(lacking)}: what there is was left ungraded"
-    return "a side has no verdict"
+    """Return why a scenario of both batches was not compared: what each side lacks."""
+    sides = (("baseline", change.baseline_gap, change.baseline), ("candidate", change.candidate_gap, change.candidate))
+    return "; ".join(_gap_words(side, gap, run) for side, gap, run in sides if gap is not None)
 
 
-def _after_colon(reason: str | None) -> str:
-    return f": {reason.rstrip('.')}" if reason else ""
+def incomparable_words(comparison: BatchComparison) -> str:
+    """Return why two batches could not be compared, without a full stop."""
+    if comparison.incomparable_reason == "baseline_expired":
+        return f"the baseline {comparison.baseline.id} has expired, and its runs are no longer kept"
+    if comparison.incomparable_reason == "candidate_expired":
+        return f"the candidate {comparison.candidate.id} has expired, and its runs are no longer kept"
+    if comparison.incomparable_reason == "partly_compared":
+        left = plural(comparison.counts.get("not_compared", 0), "scenario")
+        return f"{left} could not be compared, and the {comparison.compared:,} that could are unchanged, which is not the same as clean"
+    return "no scenario has a verdict on both sides"
+
+
+def _gap_words(side: str, gap: Gap, run: ComparedRun | None) -> str:
+    if gap == "could_not_run":
+        why = f": {run.reason.rstrip('.')}" if run is not None and run.reason else ""
+        return f"the {side}'s run could not run (harness){why}"
+    return f"the {side} has only ungraded runs of it" if gap == "ungraded" else f"the {side} has no run of it"
 
 
 def _verdict_reason(comparison: BatchComparison) -> str:
     verdict: ComparisonVerdict = comparison.verdict
     compared = plural(comparison.compared, "compared scenario")
     if verdict == "incomparable":
-        return (comparison.incomparable_reason or "no scenario could be compared").rstrip(".")
+        return incomparable_words(comparison)
     if verdict == "regressed":
         flips, stopped = flipped_to_failed(comparison), comparison.could_not_run
         flipped = f"{flips:,} of {compared} passed in the baseline and fail in the candidate"

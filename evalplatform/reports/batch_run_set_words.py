@@ -1,6 +1,6 @@
 """How the run sets of two batches are worded, and what one run a side can and cannot tell."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from evalplatform.comparisons.batches.records import (
     BatchComparison,
@@ -16,16 +16,14 @@ from evalplatform.stats.boschloo_drop import can_flag, most_passes_flagged
 
 SHOWN_RUN_COUNTS = (4, 10)
 SMALLEST_P = 0.0005
+NAMES_SHOWN = 5
 READINGS: dict[RunSetReading, str] = {"drop": "drop", "not_significant": "not significant", "cannot_flag": "cannot flag"}
 
 
 def run_set_title(report: RunSetReport) -> str:
-    """Return the heading of the run sets, with the graded runs a side where these are the same for all scenarios."""
-    counts = {(drop.baseline_graded, drop.candidate_graded) for drop in report.smallest_drops}
-    if len(counts) == 1:
-        ((baseline, candidate),) = counts
-        return f"Run sets ({baseline} vs {candidate} graded runs per scenario)"
-    return "Run sets"
+    """Return the heading of the run sets, with the runs a side; `up to` where the scenarios have different numbers of them."""
+    up_to = "up to " if len(report.smallest_drops) > 1 else ""
+    return f"Run sets ({up_to}{report.baseline_runs} vs {report.candidate_runs} runs per scenario)"
 
 
 def drop_line(drop: RunSetDrop) -> str:
@@ -50,7 +48,7 @@ def run_set_summary(report: RunSetReport) -> Iterator[str]:
     yield from (_smallest(drop) for drop in report.smallest_drops)
     if report.not_tested:
         verb = "is" if report.not_tested == 1 else "are"
-        yield f"{plural(report.not_tested, 'scenario')} with one run on each side {verb} not tested here."
+        yield f"{plural(report.not_tested, 'scenario')} with one graded run on each side {verb} not tested here."
     if report.ungraded_sides:
         yield f"Without a graded run on a side, and so not tested: {words.listed(list(report.ungraded_sides))}."
     if report.could_not_run:
@@ -59,24 +57,22 @@ def run_set_summary(report: RunSetReport) -> Iterator[str]:
         yield f"{plural(report.missing, 'planned run')} missing: shown under the count of the scenario."
 
 
-def run_set_lines(report: RunSetReport) -> Iterator[str]:
-    """Yield the whole block as lines of text: heading, one line a drop, summary."""
-    yield f"{run_set_title(report)}:"
-    yield from (f"  - {drop_line(drop)}" for drop in report.drops)
-    yield from (f"  {sentence}" for sentence in run_set_summary(report))
-
-
 def run_sets_against_verdict(comparison: BatchComparison) -> str | None:
-    """Return a sentence where the run sets and the verdict point different ways; None where they do not, or nothing was tested."""
-    report = comparison.run_sets
-    if report is None or not report.tested:
+    """Return a sentence where the run sets and the compared runs say different things of scenarios; None where they do not."""
+    found = comparison.run_set_disagreement
+    parts = []
+    if found.flagged_not_failing:
+        is_not = "is" if len(found.flagged_not_failing) == 1 else "are"
+        drops = plural(len(found.flagged_not_failing), "flagged drop")
+        parts.append(f"{drops} {is_not} not newly failing ({_some(found.flagged_not_failing)})")
+    if found.failing_not_flagged:
+        has = "has" if len(found.failing_not_flagged) == 1 else "have"
+        failing = plural(len(found.failing_not_flagged), "newly failing scenario")
+        parts.append(f"{failing} {has} no flagged drop ({_some(found.failing_not_flagged)})")
+    if not parts:
         return None
-    rests = "the verdict rests on the most recent run of each scenario, and run sets do not decide it"
-    if report.flagged and not comparison.would_fail:
-        return f"The run sets flag {plural(report.flagged, 'drop')} beside a verdict of {comparison.verdict}: {rests}."
-    if comparison.would_fail and not report.flagged:
-        return f"The verdict is regressed and no run set shows a drop that chance does not explain: {rests}."
-    return None
+    rests = f"The verdict ({comparison.verdict}) rests on the most recent run of each scenario, and run sets do not decide it."
+    return f"Run sets and verdict differ: {'; '.join(parts)}. {rests}"
 
 
 def one_run_sentences(comparison: BatchComparison) -> Iterator[str]:
@@ -93,6 +89,11 @@ def one_run_sentences(comparison: BatchComparison) -> Iterator[str]:
     )
     shown = "; ".join(_power(runs) for runs in SHOWN_RUN_COUNTS)
     yield f"Repeated runs can tell: {shown}."
+
+
+def _some(names: Sequence[str]) -> str:
+    left = len(names) - NAMES_SHOWN
+    return ", ".join(names[:NAMES_SHOWN]) + (f" and {left:,} more" if left > 0 else "")
 
 
 def _flags(report: RunSetReport) -> str:

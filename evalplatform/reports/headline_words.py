@@ -3,7 +3,7 @@
 from evalplatform.comparisons.batches.records import BaselineChoice, BatchComparison
 from evalplatform.kernel.text import plural
 from evalplatform.kernel.values import Value
-from evalplatform.reports.batch_comparison_words import flipped_to_failed
+from evalplatform.reports.batch_comparison_words import flipped_to_failed, incomparable_words
 
 CHOICE_WORDS: dict[BaselineChoice, str] = {
     "named": "the named batch",
@@ -30,7 +30,7 @@ def headline_sentence(comparison: BatchComparison, *, divergence: Divergence | N
     A clean result states its counts. One that could not be computed says so and why, and has no counts: it never reads as clean.
     """
     if comparison.verdict == "incomparable":
-        return unanswered_headline(comparison.incomparable_reason or "no scenario could be compared")
+        return unanswered_headline(incomparable_words(comparison))
     answer = "fail" if comparison.would_fail else "pass"
     said = f"The gate would {answer} ({comparison.verdict}): {' · '.join(_counts(comparison))}."
     return said if divergence is None else f"{said} First divergence at step {divergence.step} in {divergence.scenario_id}."

@@ -35,8 +35,15 @@ def markdown_text(text: str) -> str:
 def markdown_table(table: Table) -> str:
     """Return a table, numbers to the right; every cell is escaped, and one with a page of its own leads there."""
     lines = [_row(markdown_text(column.label) for column in table.columns), _row_of_rules(table.columns)]
-    lines += [_row(_linked(cell) for cell in row) for row in table.rows]
+    lines += [_row(markdown_cell(cell) for cell in row) for row in table.rows]
     return "\n".join(lines)
+
+
+def markdown_cell(cell: Cell) -> str:
+    """Return a cell's text, as a link where it has a page of its own."""
+    if cell.href is None:
+        return markdown_text(cell.text)
+    return f"[{LINK_MARKUP.sub(_escaped, one_line(cell.text))}]({cell.href})"
 
 
 def arms_markdown(report: ArmsReport) -> str:
@@ -90,12 +97,6 @@ def markdown_section(section: Section) -> str:
 
 def _notice(notice: Notice) -> str:
     return f"> **{NOTICE_WORDS[notice.level]}:** {markdown_text(notice.text)}"
-
-
-def _linked(cell: Cell) -> str:
-    if cell.href is None:
-        return markdown_text(cell.text)
-    return f"[{LINK_MARKUP.sub(_escaped, one_line(cell.text))}]({cell.href})"
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -1,6 +1,6 @@
 """What comparing two batches gives, unrounded and unworded."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -25,7 +25,7 @@ CHANGE_CLASSES: tuple[ChangeClass, ...] = (
 ComparisonVerdict = Literal["regressed", "improved", "changed", "clean", "incomparable"]
 BaselineChoice = Literal["named", "previous_batch", "last_gate"]
 Side = Literal["baseline", "candidate"]
-SCHEMA_VERSION = 3
+SCHEMA_VERSION: Final = 3
 
 IncomparableReason = Literal["baseline_expired", "candidate_expired", "nothing_compared", "partly_compared"]
 """Why two batches are `incomparable`: the runs of one are gone; no scenario could be compared; or all that could be compared are unchanged

@@ -1,0 +1,66 @@
+"""A batch comparison as Markdown, and as the lines of a terminal."""
+
+from collections.abc import Iterator
+
+from evalplatform.reports.batch_comparison_view import BatchComparisonReport, Passage
+from evalplatform.reports.markdown import markdown_cell, markdown_facts, markdown_notices, markdown_table, markdown_text
+from evalplatform.reports.visible import one_line
+
+
+def batch_comparison_markdown(report: BatchComparisonReport) -> str:
+    """Return the report as Markdown; figures are left to the HTML form."""
+    return "\n".join(_blocks(report))
+
+
+def lines_above(report: BatchComparisonReport) -> Iterator[str]:
+    """Yield what a terminal shows above the table: both batches, what to know, verdict and counts."""
+    for fact in report.page.headline_facts:
+        yield one_line(f"{fact.label}: {fact.value}")
+    for notice in report.page.notices:
+        yield one_line(f"{notice.level}: {notice.text}")
+    yield one_line(report.page.subtitle)
+    yield report.counts
+
+
+def lines_below(report: BatchComparisonReport) -> Iterator[str]:
+    """Yield what a terminal shows below the table: path tolerance, then each passage after an empty line."""
+    if report.caption is not None:
+        yield one_line(report.caption)
+    yield from map(one_line, report.lines)
+    for passage in report.passages:
+        yield ""
+        yield one_line(f"{passage.title}:")
+        yield from (f"  {one_line(sentence)}" for sentence in passage.intro)
+        yield from (f"  - {_spaced(item.text)}" for item in passage.items)
+        yield from (f"  {one_line(note)}" for note in passage.notes)
+
+
+def _blocks(report: BatchComparisonReport) -> Iterator[str]:
+    page = report.page
+    yield f"# {markdown_text(page.kind)}: {markdown_text(page.title)}\n"
+    yield markdown_facts(page.headline_facts)
+    if page.notices:
+        yield markdown_notices(page.notices)
+    yield f"**{markdown_text(page.subtitle)}**\n"
+    yield f"{markdown_text(report.counts)}\n"
+    if report.caption is not None:
+        yield f"{markdown_text(report.caption)}\n"
+    if report.table.rows:
+        yield f"{markdown_table(report.table)}\n"
+    if report.lines:
+        yield "".join(f"- {markdown_text(line)}\n" for line in report.lines)
+    yield from (_passage(passage) for passage in report.passages)
+    yield f"## What was compared\n\n{markdown_facts(page.facts)}"
+
+
+def _passage(passage: Passage) -> str:
+    parts = [f"## {markdown_text(passage.title)}", *(markdown_text(sentence) for sentence in passage.intro)]
+    if passage.items:
+        parts.append("\n".join(f"- {markdown_cell(item)}" for item in passage.items))
+    parts += [markdown_text(note) for note in passage.notes]
+    return "\n\n".join(parts) + "\n"
+
+
+def _spaced(text: str) -> str:
+    """Return an item on one line, with the two spaces that set off its parts kept."""
+    return "  ".join(one_line(part) for part in text.split("  "))

@@ -1,0 +1,181 @@
+"""Builds the report of a batch comparison: the table of scenarios, violations, run sets, what was not compared."""
+
+from collections.abc import Iterator, Mapping
+
+from evalplatform.comparisons.batches.records import BaselineChoice, BatchComparison, ChangeClass, ScenarioChange
+from evalplatform.kernel.text import plural
+from evalplatform.reports import words
+from evalplatform.reports.batch_comparison_view import BatchComparisonReport, Filter, Passage
+from evalplatform.reports.batch_comparison_words import (
+    CLASS_WORDS,
+    LISTED_CLASSES,
+    batch_words,
+    change_words,
+    counts_line,
+    counts_of_both,
+    not_compared_reason,
+    path_words,
+    run_words,
+    shortfall_words,
+    tolerance_caption,
+    tolerance_lines,
+    verdict_sentence,
+)
+from evalplatform.reports.batch_run_set_words import drop_line, one_run_sentences, run_set_summary, run_set_title, run_sets_against_verdict
+from evalplatform.reports.batch_violation_words import violation_lines, violation_summary
+from evalplatform.reports.headline_words import CHOICE_WORDS
+from evalplatform.reports.page import Page
+from evalplatform.reports.pass_count_plot import pass_count_figure
+from evalplatform.reports.view import Cell, Column, Fact, Notice, Table, Tone
+
+COLUMNS = (
+    Column(label="Scenario", numeric=False),
+    Column(label="Change", numeric=False),
+    Column(label="Baseline", numeric=False, meaning="The verdict of the baseline's most recent run."),
+    Column(label="Candidate", numeric=False, meaning="The verdict of the candidate's most recent run."),
+    Column(label="Score change", meaning="Candidate minus baseline, in points of the share of checks that passed."),
+    Column(label="Tool path", numeric=False, meaning="Whether the two runs called other tools, by the path tolerance that applies."),
+    Column(label="Runs passed", numeric=False, meaning="Passed of graded runs: baseline → candidate."),
+)
+TONES: dict[ChangeClass, Tone] = {
+    "newly_failing": "worse",
+    "newly_passing": "better",
+    "degraded": "worse",
+    "path_drift": "caution",
+    "dropped": "caution",
+    "not_compared": "caution",
+}
+
+
+def batch_comparison_report(
+    comparison: BatchComparison, *, choice: BaselineChoice = "named", diff_pages: Mapping[str, str] | None = None
+) -> BatchComparisonReport:
+    """Return the report of a comparison.
+
+    Args:
+        comparison: what was found.
+        choice: why this baseline.
+        diff_pages: for each scenario that has one, the page of the diff of the two runs that were compared, as a relative path.
+    """
+    pages = diff_pages or {}
+    passages = (
+        _violations(comparison, pages),
+        _run_sets(comparison, pages),
+        _one_run(comparison),
+        _not_compared(comparison),
+    )
+    return BatchComparisonReport(
+        page=_page(comparison, choice),
+        verdict=comparison.verdict,
+        counts=counts_line(comparison),
+        filters=tuple(_filters(comparison)),
+        caption=tolerance_caption(comparison),
+        table=Table(columns=COLUMNS, rows=tuple(_row(change, pages) for change in comparison.changes)),
+        row_classes=tuple(change.change for change in comparison.changes),
+        lines=(*tolerance_lines(comparison), *_unlisted(comparison)),
+        passages=tuple(passage for passage in passages if passage is not None),
+    )
+
+
+def _page(comparison: BatchComparison, choice: BaselineChoice) -> Page:
+    why = "" if choice == "named" else f" ({CHOICE_WORDS[choice]})"
+    batches = {f"Baseline{why}": comparison.baseline, "Candidate": comparison.candidate}
+    return Page(
+        kind="Batch comparison",
+        title=f"{comparison.candidate.id} against {comparison.baseline.id}",
+        subtitle=verdict_sentence(comparison),
+        headline_facts=tuple(Fact(label=label, value=batch_words(batch)) for label, batch in batches.items()),
+        notices=tuple(_notices(comparison)),
+        facts=tuple(_facts(comparison)),
+    )
+
+
+def _notices(comparison: BatchComparison) -> Iterator[Notice]:
+    if comparison.verdict == "incomparable":
+        yield Notice(level="problem", text="The batches could not be compared; nothing here says that nothing changed.")
+    for side, batch in (("baseline", comparison.baseline), ("candidate", comparison.candidate)):
+        for shortfall in shortfall_words(batch):
+            yield Notice(level="caution", text=f"The {side} is {shortfall}.")
+    left = comparison.counts.get("not_compared", 0)
+    if left:
+        yield Notice(level="caution", text=f"{plural(left, 'scenario')} could not be compared; each is named below with its reason.")
+    against = run_sets_against_verdict(comparison)
+    if against is not None:
+        yield Notice(level="caution", text=against)
+
+
+def _facts(comparison: BatchComparison) -> Iterator[Fact]:
+    for side, batch in (("Baseline", comparison.baseline), ("Candidate", comparison.candidate)):
+        header = batch.header
+        said = {"agent": header.agent, "model": header.model, "judge": header.judge, "branch": header.branch}
+        named = [f"{name} {value}" for name, value in said.items() if value is not None]
+        yield Fact(label=side, value="; ".join([*named, f"{batch.graded_runs:,} of {plural(batch.run_count, 'run')} graded"]))
+    yield Fact(label="Project", value=comparison.candidate.header.project)
+    yield Fact(label="Compared", value="the most recent run of each scenario on each side")
+
+
+def _filters(comparison: BatchComparison) -> Iterator[Filter]:
+    for name in LISTED_CLASSES:
+        if comparison.counts.get(name):
+            yield Filter(key=name, label=f"{comparison.counts[name]:,} {CLASS_WORDS[name]}")
+
+
+def _row(change: ScenarioChange, pages: Mapping[str, str]) -> tuple[Cell, ...]:
+    return (
+        Cell(text=change.scenario_id, href=pages.get(change.scenario_id)),
+        Cell(text=change_words(change), tone=TONES.get(change.change, "plain")),
+        Cell(text=run_words(change.baseline)),
+        Cell(text=run_words(change.candidate)),
+        Cell(text=words.points(change.score_change_points, signed=True)),
+        Cell(text=path_words(change), tone="muted" if change.within_tolerance or not change.path_changed else "plain"),
+        Cell(text=counts_of_both(change)),
+    )
+
+
+def _unlisted(comparison: BatchComparison) -> Iterator[str]:
+    listed = sum(change.change == "unchanged" for change in comparison.changes)
+    unlisted = comparison.counts.get("unchanged", 0) - listed
+    if unlisted:
+        yield f"{plural(unlisted, 'unchanged scenario')} not listed; the JSON form has a row for each."
+
+
+def _violations(comparison: BatchComparison, pages: Mapping[str, str]) -> Passage | None:
+    if comparison.verdict == "incomparable" and not comparison.compared:
+        return None
+    items = [
+        Cell(
+            text=f"{line.text}; the candidate {line.candidate}" if line.is_new else line.text,
+            tone="caution" if line.is_new else "muted",
+            href=pages.get(line.scenario_id),
+        )
+        for line in violation_lines(comparison)
+    ]
+    return Passage(key="violations", title="Violations", items=tuple(items), notes=tuple(violation_summary(comparison)))
+
+
+def _run_sets(comparison: BatchComparison, pages: Mapping[str, str]) -> Passage | None:
+    report = comparison.run_sets
+    if report is None:
+        return None
+    items = [
+        Cell(text=drop_line(drop), tone="worse" if drop.reading == "drop" else "plain", href=pages.get(drop.scenario_id))
+        for drop in report.drops
+    ]
+    return Passage(
+        key="run-sets",
+        title=run_set_title(report),
+        items=tuple(items),
+        notes=tuple(run_set_summary(report)),
+        figure=pass_count_figure(comparison.changes),
+    )
+
+
+def _one_run(comparison: BatchComparison) -> Passage | None:
+    sentences = tuple(one_run_sentences(comparison))
+    return Passage(key="one-run", title="What one run a side can tell", intro=sentences) if sentences else None
+
+
+def _not_compared(comparison: BatchComparison) -> Passage | None:
+    left = [change for change in comparison.changes if change.change == "not_compared"]
+    items = tuple(Cell(text=f"{change.scenario_id}: {not_compared_reason(change)}") for change in left)
+    return Passage(key="not-compared", title="Not compared", items=items) if items else None

@@ -1,0 +1,122 @@
+"""A batch comparison as JSON, schema version 3: all that it used, unrounded, with a row for every scenario, the unchanged ones too.
+
+The rows are written as the comparison makes them, so a file of any size takes little memory; what they come to stands after them.
+"""
+
+from collections.abc import Iterable
+from typing import IO, Literal, NamedTuple
+
+from pydantic import Field, ValidationError
+
+from evalplatform.comparisons.batches.records import (
+    SCHEMA_VERSION,
+    BaselineChoice,
+    BatchComparison,
+    ChangeClass,
+    ComparisonVerdict,
+    IncomparableReason,
+    RunSetReport,
+    ScenarioChange,
+)
+from evalplatform.kernel.digests import canonical_json
+from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.values import Value
+from evalplatform.runs.records import Batch, ScanCoverage
+
+
+class BatchComparisonV3(Value):
+    """The file.
+
+    Attributes:
+        scenarios: every scenario's row, by id: both run ids, class, tolerance applied and declared, k/n of both run sets, violations.
+        named: the ids of the scenarios that reports list, in their order.
+        would_fail: whether the flip rule fails a gate.
+        baseline_choice: why this baseline.
+    """
+
+    scenarios: tuple[ScenarioChange, ...]
+    schema_version: Literal[3] = SCHEMA_VERSION
+    named: tuple[str, ...]
+    baseline: Batch
+    candidate: Batch
+    baseline_choice: BaselineChoice
+    verdict: ComparisonVerdict
+    would_fail: bool
+    incomparable_reason: IncomparableReason | None
+    counts: dict[ChangeClass, int]
+    could_not_run: int = Field(ge=0)
+    compared: int = Field(ge=0)
+    baseline_coverage: ScanCoverage
+    candidate_coverage: ScanCoverage
+    run_sets: RunSetReport | None
+
+
+class ReadComparison(NamedTuple):
+    """A comparison read back: the same value that was written, every scenario's row, and why the baseline was taken."""
+
+    comparison: BatchComparison
+    rows: tuple[ScenarioChange, ...]
+    choice: BaselineChoice
+
+
+class V3Writer:
+    """Writes one file: `add` takes each row as the comparison makes it, `finish` what all of them come to."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+        self._rows = 0
+        out.write(b'{"scenarios":[')
+
+    def add(self, row: ScenarioChange) -> None:
+        """Write one scenario's row."""
+        self._out.write((b",\n" if self._rows else b"\n") + canonical_json(row.model_dump(mode="json")))
+        self._rows += 1
+
+    def finish(self, comparison: BatchComparison, *, choice: BaselineChoice = "named") -> None:
+        """Write the rest; nothing is added any more."""
+        rest = _of_comparison(comparison, (), choice).model_dump(mode="json", exclude={"scenarios"})
+        self._out.write(b"\n],\n" + canonical_json(rest).removeprefix(b"{") + b"\n")
+
+
+def batch_comparison_v3(comparison: BatchComparison, rows: Iterable[ScenarioChange], *, choice: BaselineChoice = "named") -> bytes:
+    """Return the file as bytes, of rows that are at hand; V3Writer writes it without holding them."""
+    from io import BytesIO
+
+    out = BytesIO()
+    writer = V3Writer(out)
+    for row in rows:
+        writer.add(row)
+    writer.finish(comparison, choice=choice)
+    return out.getvalue()
+
+
+def read_batch_comparison_v3(data: bytes, *, file: object = None) -> ReadComparison:
+    """Read a file back.
+
+    Raises:
+        InputError: it is no such file, with the field; or it lists a scenario that it has no row of.
+    """
+    try:
+        read = BatchComparisonV3.model_validate_json(data)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in problem["loc"]) or None
+        raise InputError(f"is no batch comparison of schema version 3: {problem['msg']}.", file=file, field=where) from None
+    by_id = {row.scenario_id: row for row in read.scenarios}
+    missing = next((name for name in read.named if name not in by_id), None)
+    if missing is not None:
+        raise InputError(f"lists the scenario {missing!r} and has no row of it.", file=file, field="named")
+    fields = {name: getattr(read, name) for name in BatchComparison.model_fields if name != "changes"}
+    comparison = BatchComparison(changes=tuple(by_id[name] for name in read.named), **fields)
+    return ReadComparison(comparison, read.scenarios, read.baseline_choice)
+
+
+def _of_comparison(comparison: BatchComparison, rows: tuple[ScenarioChange, ...], choice: BaselineChoice) -> BatchComparisonV3:
+    fields = {name: getattr(comparison, name) for name in BatchComparison.model_fields if name != "changes"}
+    return BatchComparisonV3(
+        scenarios=rows,
+        named=tuple(change.scenario_id for change in comparison.changes),
+        baseline_choice=choice,
+        would_fail=comparison.would_fail,
+        **fields,
+    )

@@ -1,0 +1,50 @@
+"""What every form of a batch comparison's report shows, worded and rounded; texts of users are as they were and each form escapes them."""
+
+from evalplatform.comparisons.batches.records import ChangeClass, ComparisonVerdict
+from evalplatform.kernel.values import Value
+from evalplatform.reports.page import Page
+from evalplatform.reports.view import Cell, Figure, Table
+
+
+class Filter(Value):
+    """A change class that has rows: its key, which the address of the filtered view ends in, and its count."""
+
+    key: ChangeClass
+    label: str
+
+
+class Passage(Value):
+    """A titled list with sentences before it (`intro`) and after it (`notes`), and the figure that shows it."""
+
+    key: str
+    title: str
+    intro: tuple[str, ...] = ()
+    items: tuple[Cell, ...] = ()
+    notes: tuple[str, ...] = ()
+    figure: Figure | None = None
+
+
+class BatchComparisonReport(Value):
+    """A comparison of two batches as a reader sees it.
+
+    Attributes:
+        page: title, verdict sentence, both batches, notices; its sections and figures are empty.
+        verdict: for colours.
+        counts: the line of counts below the verdict.
+        filters: the classes of that line.
+        caption: what the path tolerance classes mean; None where nothing is declared.
+        table: one row a scenario that is not plainly unchanged, newly failing first.
+        row_classes: the class of each row.
+        lines: what stands below the table: tolerated paths, differing declarations, scenarios that are not listed.
+        passages: violations, run sets, what one run can tell, what was not compared.
+    """
+
+    page: Page
+    verdict: ComparisonVerdict
+    counts: str
+    filters: tuple[Filter, ...]
+    caption: str | None
+    table: Table
+    row_classes: tuple[ChangeClass, ...]
+    lines: tuple[str, ...]
+    passages: tuple[Passage, ...]
