@@ -25,7 +25,9 @@ class ParsedConversation(NamedTuple):
     problems: tuple[TraceProblem, ...]
 
 
-def trajectory_of_messages(messages: Sequence[object], *, file: object = None, line: int | None = None) -> ParsedConversation:
+def trajectory_of_messages(
+    messages: Sequence[object], *, file: object = None, line: int | None = None, lines: Sequence[int] | None = None
+) -> ParsedConversation:
     """Return the trajectory that chat messages tell.
 
     The text said beside tool calls stays on the first call of its message. Calls of one message keep their order; a result is matched by
@@ -35,19 +37,20 @@ def trajectory_of_messages(messages: Sequence[object], *, file: object = None, l
     Args:
         messages: the messages as they were parsed from JSON.
         file, line: where they stand, for the message of a refusal.
+        lines: the line of each message, where they stand on lines of their own.
 
     Raises:
         TraceError: there are none; one is no object; its role is unknown; a call has no tool name or no id, or the id of a call that is
             still open; a result answers no open call.
     """
     reader = _ConversationReader()
-    try:
-        if not messages:
-            raise TraceError("holds no message.", field="messages")
-        for position, message in enumerate(messages):
+    if not messages:
+        raise TraceError("holds no message.", file=file, line=line, field="messages")
+    for position, message in enumerate(messages):
+        try:
             reader.add(message, f"messages[{position}]")
-    except TraceError as error:
-        raise error.placed(file=file, line=line) from None
+        except TraceError as error:
+            raise error.placed(file=file, line=line if lines is None else lines[position]) from None
     return reader.finished()
 
 
@@ -158,8 +161,11 @@ class _ConversationReader:
         return kept
 
     def _note_finish(self, message: Mapping[str, object]) -> None:
+        """Note a reply that was cut: at the token limit, or, with a reason that is null, at the end of its stream."""
         if message.get("finish_reason") == "length":
             self._problems.append(TraceProblem(kind="length_limit", step=len(self._steps)))
+        if message.get("role") == "assistant" and "finish_reason" in message and message["finish_reason"] is None:
+            self._problems.append(TraceProblem(kind="cut_stream", step=len(self._steps)))
 
     def _note(self, kind: ProblemKind, detail: str | None = None) -> None:
         self._problems.append(TraceProblem(kind=kind, step=len(self._steps) + 1, detail=None if detail is None else whole_text(detail)))
