@@ -16,6 +16,7 @@ from evalplatform.comparisons.batches.scenario_change import scenario_change
 from evalplatform.comparisons.batches.scenario_pairs import BatchRuns, ScenarioPair, ScenarioSide, run_set_count, scenario_pairs
 from evalplatform.kernel.errors import InputError
 from evalplatform.runs.records import Batch, ScanCoverage
+from evalplatform.runs.tolerance import DEFAULT_TOLERANCE
 
 CHANGED: tuple[ChangeClass, ...] = ("newly_passing", "degraded", "path_drift", "dropped", "added")
 """What makes two batches differ where nothing is newly failing."""
@@ -111,7 +112,7 @@ def has_to_be_named(row: ScenarioChange) -> bool:
     """Return whether a report names the scenario whatever its run sets show; all other unchanged ones are counted alone."""
     if row.change != "unchanged" or row.within_tolerance or row.new_violations or row.resolved_violations:
         return True
-    return row.baseline_tolerance != row.candidate_tolerance
+    return (row.baseline_tolerance or DEFAULT_TOLERANCE) != (row.candidate_tolerance or DEFAULT_TOLERANCE)
 
 
 def _verdict(counts: dict[ChangeClass, int], compared: int) -> tuple[ComparisonVerdict, IncomparableReason | None]:
