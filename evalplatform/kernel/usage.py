@@ -1,6 +1,6 @@
 """What a call used: tokens. Unknown is None, never 0."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
@@ -31,3 +31,18 @@ def known_sum(numbers: Iterable[float | None]) -> float | None:
     """Return the sum of the known numbers, or None when none is known: a sum of unknowns is unknown, not 0."""
     known = [number for number in numbers if number is not None]
     return sum(known) if known else None
+
+
+def summed_usage(usages: Sequence[Usage]) -> Usage:
+    """Return what several calls used together; a count that one of them does not state is unknown for all of them."""
+
+    def whole(counts: list[int | None]) -> int | None:
+        known = [count for count in counts if count is not None]
+        return sum(known) if known and len(known) == len(counts) else None
+
+    return Usage(
+        prompt_tokens=whole([usage.prompt_tokens for usage in usages]),
+        completion_tokens=whole([usage.completion_tokens for usage in usages]),
+        cache_read_tokens=whole([usage.cache_read_tokens for usage in usages]),
+        reasoning_tokens=whole([usage.reasoning_tokens for usage in usages]),
+    )

@@ -1,0 +1,268 @@
+"""An agent behind an HTTP address: the JSON contract in one exchange, or an OpenAI-compatible server turn by turn.
+
+What the agent never got to do is a HarnessError: no connection, a refusal, a redirect (which would carry the key to another place). What it
+broke itself is a run that ended in `agent_error`: a 5xx, a reply that is cut off, too long, or none.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from evalplatform.adapters.agents.replies import (
+    AgentBrokeError,
+    asked_trajectory,
+    broken_reply,
+    contract_agent_reply,
+    out_of_time_reply,
+    parsed_json,
+    without_secrets,
+)
+from evalplatform.adapters.models.chat_completions import ChatCompletions
+from evalplatform.adapters.models.http_errors import error_for_status, retry_after_seconds
+from evalplatform.calls.retry import RetryPolicy
+from evalplatform.kernel.errors import CallError, DeferredError, HarnessError, RetryableCallError, TraceError
+from evalplatform.kernel.usage import Usage, summed_usage
+from evalplatform.ports.agent_runner import AgentReply, AgentRequest
+from evalplatform.ports.clock import Clock
+from evalplatform.ports.model_client import Sampling
+from evalplatform.ports.run_limits import within_limits
+from evalplatform.runs.agent_contract import contract_request_bytes
+from evalplatform.runs.agent_settings import HttpAgent
+from evalplatform.runs.traces.chat_messages import trajectory_of_messages
+from evalplatform.runs.trajectory import ToolCallStep, Trajectory
+
+CONNECT_TIMEOUT_SECONDS = 15.0
+ERROR_BODY_LIMIT_BYTES = 64 * 1024
+ASKED_AGAIN = frozenset({429, 503})
+USER_AGENT = "evalplatform"
+
+
+@dataclass
+class HttpRunner:
+    """Runs one HTTP agent. Its connections belong to the event loop of its first run.
+
+    Args:
+        settings: where the agent is.
+        headers: sent with every request; their values are blanked out of every text that is shown.
+        clock: for how long a run took, and for a Retry-After that is a date.
+        retry: how a 429 or 503 is asked again; such waits count for no run's limits.
+    """
+
+    settings: HttpAgent
+    headers: Mapping[str, str]
+    clock: Clock
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    _session: aiohttp.ClientSession | None = None
+
+    def __post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.settings.concurrency)
+        self._host = urlsplit(self.settings.url).netloc
+
+    @property
+    def agent(self) -> str:
+        """`http` and the address."""
+        return self.settings.identity
+
+    @property
+    def model(self) -> str | None:
+        """The model that the openai format names."""
+        return self.settings.model
+
+    @property
+    def concurrency(self) -> int:
+        """How many runs at once."""
+        return self.settings.concurrency
+
+    async def run(self, request: AgentRequest) -> AgentReply:
+        """Return what the agent did; see `ports.agent_runner.AgentRunner`."""
+        async with self._slots:
+            exchange = _Exchange(self, request)
+            try:
+                return await (exchange.whole() if self.settings.format == "json" else exchange.turns())
+            except AgentBrokeError as error:
+                return exchange.broken(error)
+
+    async def aclose(self) -> None:
+        """Close the connections; calling it twice is fine."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def open_session(self) -> aiohttp.ClientSession:
+        """Return the session. A run is long and rare, so each has a connection of its own: a kept one may be closed just then."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, force_close=True),
+                headers={"User-Agent": USER_AGENT, "Content-Type": "application/json", "Accept": "application/json", **self.headers},
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
+
+    def shown(self, text: str) -> str:
+        """Return a text without the secrets that are sent."""
+        # The key of `Bearer KEY` is a secret without its first word as well.
+        return without_secrets(text, [part for value in self.headers.values() for part in (value, value.split()[-1])])
+
+
+@dataclass
+class _Exchange:
+    """One run: what was spent of its time, and what was said so far."""
+
+    runner: HttpRunner
+    request: AgentRequest
+    seconds: float = 0.0
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    usages: list[Usage] = field(default_factory=list)
+
+    async def whole(self) -> AgentReply:
+        """Send the scenario as one document and read the run from the reply."""
+        payload = contract_request_bytes(self.request.scenario_id, self.request.order, self.request.messages)
+        try:
+            data = await self._answer(self.runner.settings.url, payload)
+        except TimeoutError:
+            return self._out_of_time(asked_trajectory(self.request))
+        return contract_agent_reply(parsed_json(data), self.request, seconds=self.seconds)
+
+    async def turns(self) -> AgentReply:
+        """Send the user's messages one after the other, each with the conversation before it."""
+        url = self.runner.settings.url.rstrip("/") + ChatCompletions.path
+        sent: list[dict[str, Any]] = []
+        for message in self.request.messages:
+            asked = {"role": "user", "content": message}
+            sent.append(asked)
+            self.messages.append(asked)
+            body = ChatCompletions().request_body(self.runner.settings.model or "", sent, Sampling(), stream=False)
+            try:
+                said = self._read_turn(await self._answer(url, json.dumps(body).encode()))
+            except TimeoutError:
+                return self._out_of_time(self._trajectory())
+            sent.append({"role": "assistant", "content": said})
+            reply = within_limits(self._reply_so_far(), self.request)
+            if reply.ended != "finished":
+                return reply
+        return self._reply_so_far()
+
+    def broken(self, error: AgentBrokeError) -> AgentReply:
+        """Return the run of an agent that broke, with what was said before."""
+        reply = broken_reply(self.request, error, seconds=self.seconds)
+        return reply.with_changes(trajectory=self._trajectory(), usage=summed_usage(self.usages)) if self.messages else reply
+
+    def _read_turn(self, data: bytes) -> str:
+        """Keep the message that a turn's reply holds, and return its text."""
+        body = parsed_json(data)
+        who = self.runner.agent
+        try:
+            parsed = ChatCompletions().parsed(body if isinstance(body, dict) else {}, who=who)
+        except CallError as error:
+            raise AgentBrokeError("not_a_reply", self.runner.shown(str(error))) from None
+        assert isinstance(body, dict)  # what has choices is an object
+        message = {**body["choices"][0]["message"], "role": "assistant"}
+        try:
+            trajectory_of_messages([*self.messages, message])
+        except TraceError as error:
+            raise AgentBrokeError("not_a_reply", f"{who}: {error}") from None
+        self.messages.append(message)
+        self.usages.append(parsed.usage)
+        return parsed.text
+
+    def _reply_so_far(self) -> AgentReply:
+        trajectory = self._trajectory()
+        last = trajectory.steps[-1]
+        unrun = last.tool if isinstance(last, ToolCallStep) else None
+        return AgentReply(
+            trajectory=trajectory,
+            ended="finished" if unrun is None else "agent_error",
+            reason=None if unrun is None else f"open_tool_call: the agent asks for {unrun!r} to be run, and nobody runs its tools.",
+            usage=summed_usage(self.usages),
+            seconds=self.seconds,
+        )
+
+    def _trajectory(self) -> Trajectory:
+        return trajectory_of_messages(self.messages).trajectory
+
+    def _out_of_time(self, trajectory: Trajectory) -> AgentReply:
+        timeout_seconds = self.runner.settings.timeout_seconds
+        usage = summed_usage(self.usages)
+        return out_of_time_reply(self.request, trajectory, timeout_seconds=timeout_seconds, seconds=self.seconds, usage=usage)
+
+    async def _answer(self, url: str, payload: bytes) -> bytes:
+        """Post and return the body of a 2xx; a 429 or 503 is asked again. TimeoutError: the run's time is used up."""
+        tries = 0
+        while True:
+            started = self.runner.clock.monotonic_seconds()
+            try:
+                return await self._posted(url, payload)
+            except RetryableCallError as error:
+                tries += 1
+                wait_seconds = self._wait_seconds(error, tries)
+            finally:
+                self.seconds += self.runner.clock.monotonic_seconds() - started
+            await self.runner.clock.sleep(wait_seconds)
+
+    def _wait_seconds(self, error: RetryableCallError, tries: int) -> float:
+        retry = self.runner.retry
+        if tries >= retry.attempts:
+            raise HarnessError(error.reason, str(error)) from error
+        try:
+            return retry.wait_seconds(error, tries=tries, request_digest=f"{self.request.scenario_id}/{self.request.order}")
+        except DeferredError:
+            asked_seconds = error.retry_after_seconds or 0.0
+            raise HarnessError(error.reason, f"{error} It asks to wait {asked_seconds:,.0f} s, longer than this waits.") from error
+
+    async def _posted(self, url: str, payload: bytes) -> bytes:
+        left_seconds = self._seconds_left()
+        # A connection that is not there in time is no agent's fault, so its own limit strikes before the run's does.
+        connect_seconds = min(CONNECT_TIMEOUT_SECONDS, 0.9 * left_seconds)
+        timeout = aiohttp.ClientTimeout(total=None, connect=connect_seconds)
+        who = self.runner.agent
+        try:
+            async with asyncio.timeout(left_seconds):
+                async with self.runner.open_session().post(url, data=payload, allow_redirects=False, timeout=timeout) as response:
+                    if 200 <= response.status < 300:
+                        return await self._read(response, self.runner.settings.max_response_bytes)
+                    raise await self._refused(response)
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            raise HarnessError("unreachable", self.runner.shown(f"{who} cannot be reached: {_named(error)}.")) from error
+        except (aiohttp.ClientError, OSError) as error:
+            if isinstance(error, TimeoutError):
+                raise
+            raise AgentBrokeError("broken_off", self.runner.shown(f"{who}: the connection broke off ({_named(error)}).")) from error
+
+    def _seconds_left(self) -> float:
+        """Return how much of the run's time is left. Raises TimeoutError where none is."""
+        limit_seconds = min(self.runner.settings.timeout_seconds, self.request.max_seconds or float("inf"))
+        if self.seconds >= limit_seconds:
+            raise TimeoutError
+        return limit_seconds - self.seconds
+
+    async def _read(self, response: aiohttp.ClientResponse, limit_bytes: int) -> bytes:
+        gathered = bytearray()
+        async for chunk in response.content.iter_any():  # decompressed by now, so a small reply that unpacks to a huge one is bounded too
+            gathered += chunk
+            if len(gathered) > limit_bytes:
+                response.close()
+                raise AgentBrokeError("too_large", f"{self.runner.agent}: the reply is larger than {limit_bytes:,} bytes.")
+        return bytes(gathered)
+
+    async def _refused(self, response: aiohttp.ClientResponse) -> Exception:
+        body = await response.content.read(ERROR_BODY_LIMIT_BYTES)
+        error = error_for_status(
+            response.status,
+            self.runner.shown(body.decode("utf-8", "replace")),
+            who=self.runner.agent,
+            retry_after_seconds=retry_after_seconds(response.headers, now=self.runner.clock.now()),
+        )
+        response.close()
+        if response.status in ASKED_AGAIN:
+            return error
+        return AgentBrokeError(error.reason, str(error)) if response.status >= 500 else HarnessError(error.reason, str(error))
+
+
+def _named(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
