@@ -28,6 +28,7 @@ from evalplatform.calls.desk import CallDesk, Endpoint
 from evalplatform.calls.limiter import EndpointLimiter
 from evalplatform.calls.progress import OnProgress, Progress
 from evalplatform.kernel.errors import InputError, StorageError, StorageUnavailableError
+from evalplatform.ports.batches import BatchStore
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.documents import DocumentSource
 from evalplatform.ports.labels import LabelStore
@@ -114,6 +115,14 @@ class OpenedProject:
 
         return open_label_store(self.database_url, project=self.project.settings.project)
 
+    @cached_property
+    def batch_store(self) -> BatchStore:
+        """The project's recorded batches, in the database of the ledger."""
+        from evalplatform.adapters.batches.open import open_batch_store
+
+        open_ = partial(open_batch_store, self.database_url, project=self.project.settings.project)
+        return self._database_start.outlasted(open_)
+
     def suite_context(
         self,
         suite_id: str,
@@ -185,13 +194,14 @@ class OpenedProject:
         return f"evalplatform assets download {named} --project {shlex.quote(os.path.relpath(self.project.root))}"
 
     def close(self) -> None:
-        """Write what is queued and close the ledger and the labels, where they were opened."""
+        """Write what is queued and close the ledger, the labels and the batches, where they were opened."""
         ledger = self.__dict__.pop("ledger", None)
         if ledger is not None:
             asyncio.run(ledger.aclose())
-        label_store = self.__dict__.pop("label_store", None)
-        if label_store is not None:
-            label_store.close()
+        for name in ("label_store", "batch_store"):
+            store = self.__dict__.pop(name, None)
+            if store is not None:
+                store.close()
 
     def __enter__(self) -> "OpenedProject":
         return self

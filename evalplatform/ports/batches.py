@@ -22,10 +22,19 @@ class BatchStore(Protocol):
     def add(self, batch: Batch, runs: Iterable[Run], *, entry: AuditEntry) -> AddedBatch:
         """Add a batch with all its runs and the audit entry in one transaction, or nothing; the same content again is one batch.
 
+        Args:
+            batch: what its runs make.
+            runs: in any order; read once, and not at all where the batch is there already.
+            entry: who adds it; kept only where it is added.
+
         Raises:
-            InputError: the batch is of another project, or its runs are not those that its counts and digest state.
+            InputError: the batch is of another project, its runs are not those that its counts and digest state, or a text holds a NUL.
             StorageUnavailableError: the store does not answer; adding again is safe.
         """
+        ...
+
+    def of_content(self, content_digest: str) -> Batch | None:
+        """Return the batch of that content, or None where there is none."""
         ...
 
     def batch(self, batch_id: str) -> Batch:
