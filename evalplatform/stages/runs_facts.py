@@ -47,7 +47,7 @@ class BatchComparisonFacts(Value):
     """Of `batch_comparisons`: which two batches, why that baseline, and what came out.
 
     `sentence` is the verdict with what it rests on, `counts_line` the classes that have scenarios. `would_fail` says whether the flip rule
-    fails a gate. `baseline_coverage` and `candidate_coverage` are of the scan for violations.
+    fails a gate. `baseline_coverage` and `candidate_coverage` are of the scan for violations; `notices` are what to know before reading.
     """
 
     baseline: str
@@ -62,7 +62,7 @@ class BatchComparisonFacts(Value):
     would_fail: bool
     baseline_coverage: ScanCoverage
     candidate_coverage: ScanCoverage
-    findings: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
     preview: Table | None
 
 

@@ -1,0 +1,107 @@
+"""Stage `batch_comparisons` [candidate batch]: a batch beside the one recorded just before it, as JSON, Markdown and a page."""
+
+from io import BytesIO
+
+from evalplatform.comparisons.batches.compare import compare_batches
+from evalplatform.comparisons.batches.headline import headline_baseline
+from evalplatform.comparisons.batches.records import BatchComparison, HeadlineChoice
+from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
+from evalplatform.kernel.errors import InputError
+from evalplatform.reports.batch_comparison_html import batch_comparison_html
+from evalplatform.reports.batch_comparison_markdown import batch_comparison_markdown
+from evalplatform.reports.batch_comparison_report import COLUMNS, batch_comparison_report
+from evalplatform.reports.batch_comparison_v3 import V3Writer
+from evalplatform.reports.batch_comparison_view import BatchComparisonReport
+from evalplatform.reports.batch_comparison_words import counts_line, verdict_sentence
+from evalplatform.reports.html import Download
+from evalplatform.reports.view import Table
+from evalplatform.runs.records import Batch
+from evalplatform.stages.context import StageKey, StageResult, stored_result, unchanged_result
+from evalplatform.stages.facts import as_facts
+from evalplatform.stages.runs_context import RunsContext
+from evalplatform.stages.runs_facts import BatchComparisonFacts
+
+ASSET = "batch_comparisons"
+CODE_VERSION = "1"
+JSON_FILE = "batch-comparison.json"
+MARKDOWN_FILE = "batch-comparison.md"
+HTML_FILE = "batch-comparison.html"
+PREVIEW_ROWS = 10
+PREVIEW_COLUMNS = ("Scenario", "Change", "Runs passed")
+
+
+def materialize_batch_comparison(context: RunsContext, candidate_id: str) -> StageResult:
+    """Compare a batch with the one recorded just before it, and store the report. Pure computation: no agent runs, no judge is asked.
+
+    Raises:
+        UnknownNameError: the store has no such batch.
+        InputError: it is a batch of another project, it has expired, or no batch was recorded before it.
+        StorageError: a store cannot be read or written.
+    """
+    chosen = chosen_batches(context, candidate_id)
+    key = StageKey(context.artifact(ASSET, chosen.candidate.id), inputs=_inputs(chosen), code_version=CODE_VERSION)
+    if (known := unchanged_result(context, key)) is not None:
+        return known
+    data = BytesIO()
+    writer = V3Writer(data)
+    comparison = compare_batches(_runs_of(context, chosen.baseline), _runs_of(context, chosen.candidate), on_row=writer.add)
+    writer.finish(comparison, choice=chosen.choice)
+    report = batch_comparison_report(comparison, choice=chosen.choice)
+    downloads = [Download(label="Markdown", file_name=MARKDOWN_FILE), Download(label="JSON", file_name=JSON_FILE)]
+    files = {
+        JSON_FILE: data.getvalue(),
+        MARKDOWN_FILE: batch_comparison_markdown(report).encode(),
+        HTML_FILE: batch_comparison_html(report, downloads=downloads).encode(),
+    }
+    return stored_result(context, key, files=files, facts=as_facts(_facts(comparison, chosen, report)))
+
+
+def chosen_batches(context: RunsContext, candidate_id: str) -> HeadlineChoice:
+    """Return the candidate with its baseline, and why it is that. Raises as `materialize_batch_comparison` does."""
+    candidate = context.batches.batch(candidate_id)
+    if candidate.retention == "expired":
+        raise InputError(f"{candidate.id} has expired: its runs are no longer kept, so that it can be compared with nothing.")
+    chosen = headline_baseline(context.batches.batches(), candidate)
+    if chosen is None:
+        raise InputError(f"no batch that is still kept was recorded before {candidate.id}: a comparison needs two.")
+    return chosen
+
+
+def _runs_of(context: RunsContext, batch: Batch) -> BatchRuns:
+    return BatchRuns(batch, lambda: context.batches.runs(batch.id))
+
+
+def _inputs(chosen: HeadlineChoice) -> dict[str, str]:
+    return {
+        "baseline": chosen.baseline.content_digest,
+        "baseline_retention": chosen.baseline.retention,
+        "candidate": chosen.candidate.content_digest,
+        "candidate_retention": chosen.candidate.retention,
+        "choice": chosen.choice,
+    }
+
+
+def _facts(comparison: BatchComparison, chosen: HeadlineChoice, report: BatchComparisonReport) -> BatchComparisonFacts:
+    return BatchComparisonFacts(
+        baseline=chosen.baseline.id,
+        candidate=chosen.candidate.id,
+        choice=chosen.choice,
+        verdict=comparison.verdict,
+        sentence=verdict_sentence(comparison),
+        counts_line=counts_line(comparison),
+        compared=comparison.compared,
+        newly_failing=comparison.counts.get("newly_failing", 0),
+        could_not_run=comparison.could_not_run,
+        would_fail=comparison.would_fail,
+        baseline_coverage=comparison.baseline_coverage,
+        candidate_coverage=comparison.candidate_coverage,
+        notices=tuple(notice.text for notice in report.page.notices),
+        preview=_preview(report.table),
+    )
+
+
+def _preview(table: Table) -> Table | None:
+    """Return the first rows, with the columns that fit beside Dagster's panels; the pages that rows lead to lie elsewhere."""
+    places = [place for place, column in enumerate(COLUMNS) if column.label in PREVIEW_COLUMNS]
+    rows = (tuple(row[place].model_copy(update={"href": None}) for place in places) for row in table.rows[:PREVIEW_ROWS])
+    return Table(columns=tuple(COLUMNS[place] for place in places), rows=tuple(rows)) if table.rows else None
