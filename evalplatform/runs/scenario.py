@@ -1,6 +1,6 @@
 """A scenario: what is asked of an agent, and what is checked of what it did."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
@@ -19,12 +19,20 @@ class AssertionSpec(Value):
     argument: JsonValue
 
 
+ScannedPart = Literal["agent_messages", "tool_arguments", "tool_results", "user_messages", "system_messages"]
+WHAT_THE_AGENT_WROTE: tuple[ScannedPart, ...] = ("agent_messages", "tool_arguments")
+
+
 class PolicySpec(Value):
-    """One policy: a name, and what breaches it anywhere in the trajectory: a regular expression or a named detector, one of the two."""
+    """One policy: a name, what breaches it (a regular expression or a named detector, one of the two), and where that is looked for.
+
+    By default `look_in` is what the agent itself wrote: what a user or a tool says is not the agent's breach until it repeats it.
+    """
 
     name: OneLine
     pattern: str | None = None
     detector: str | None = None
+    look_in: tuple[ScannedPart, ...] = WHAT_THE_AGENT_WROTE
 
 
 class Scenario(Value):
