@@ -61,16 +61,24 @@ def graded_run(scenario: Scenario, order: int, reply: AgentReply, *, ended_at: d
         outcome, reason = reply.ended, reply.reason or reply.ended
     elif (passed_limit := _passed_limit(scenario, reply)) is not None:
         outcome, reason = "budget_stop", passed_limit
-    return Run(
-        scenario_id=scenario.id,
-        order=order,
-        created_at=ended_at,
-        leg="live" if scenario.replay is None else "replay",
+    return ungraded_run(scenario, order, reply, ended_at=ended_at, reason=reason or "").with_changes(
         outcome=outcome,
         reason=None if reason is None else clip(reason, MAX_REASON_CHARS),
         score_points=grade.score_points,
         assertions=grade.results,
         violations=violations_in(reply.trajectory, scenario.policies),
+    )
+
+
+def ungraded_run(scenario: Scenario, order: int, reply: AgentReply, *, ended_at: datetime, reason: str) -> Run:
+    """Return what the agent did as a run without a verdict, for the reason. Raises as `graded_run` does."""
+    return Run(
+        scenario_id=scenario.id,
+        order=order,
+        created_at=ended_at,
+        leg="live" if scenario.replay is None else "replay",
+        outcome="ungraded",
+        reason=clip(reason, MAX_REASON_CHARS),
         trajectory_digest=trajectory_digest(reply.trajectory),
         tools=reply.trajectory.tools,
         step_count=len(reply.trajectory.steps),

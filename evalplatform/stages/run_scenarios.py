@@ -12,19 +12,18 @@ from dataclasses import dataclass, field
 from evalplatform.calls.counts import CallTally
 from evalplatform.calls.pool import map_bounded
 from evalplatform.calls.progress import OnProgress, ProgressMeter
-from evalplatform.kernel.errors import HarnessError, RunStoppedError, StorageError
+from evalplatform.kernel.errors import HarnessError, InputError, RunStoppedError, StorageError
 from evalplatform.kernel.text import clip
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest, AgentRunner
 from evalplatform.ports.clock import Clock
 from evalplatform.runs.bundle import BundleWriter
 from evalplatform.runs.records import PlannedScenario, Run
 from evalplatform.runs.scenario import Scenario
-from evalplatform.stages.run_grading import GradeRun
+from evalplatform.stages.run_grading import MAX_REASON_CHARS, GradeRun, ungraded_run
 
 STAGE_NAME = "runs"
 HARNESS_ERRORS_IN_A_ROW = 5
 """So many runs one after the other that could not run stop the batch: the next ones could not either."""
-MAX_REASON_CHARS = 500
 
 
 @dataclass(frozen=True)
@@ -201,10 +200,9 @@ class _Recording:
         return run.cost_usd
 
     async def _run_and_grade(self, slot: RunSlot) -> tuple[Run, AgentReply | None]:
-        """Return the graded run; what could not run is a run too, with its reason."""
+        """Return the graded run with what the agent did; what could not run is a run too, with its reason."""
         try:
             reply = await self.agent_of(slot.scenario).run(_request(slot))
-            return await self.grade(slot.scenario, slot.order, reply, ended_at=self.clock.now()), reply
         except (RunStoppedError, StorageError):
             raise
         except HarnessError as error:
@@ -212,6 +210,20 @@ class _Recording:
         except Exception as error:
             # One run that meets what nobody foresaw must not take the finished ones' batch along.
             return self._run_that_could_not(slot, f"unforeseen: {type(error).__name__}: {error}"), None
+        try:
+            return await self.grade(slot.scenario, slot.order, reply, ended_at=self.clock.now()), reply
+        except (RunStoppedError, StorageError):
+            raise
+        except Exception as error:
+            return self._without_verdict(slot, reply, f"grading failed: {type(error).__name__}: {error}")
+
+    def _without_verdict(self, slot: RunSlot, reply: AgentReply, reason: str) -> tuple[Run, AgentReply | None]:
+        """Return what the agent did, kept without a verdict since it was paid for; its steps only where they can be stored."""
+        try:
+            return ungraded_run(slot.scenario, slot.order, reply, ended_at=self.clock.now(), reason=reason), reply
+        except InputError as error:  # a lone surrogate, which no store keeps
+            unkept = self._run_that_could_not(slot, f"the trajectory cannot be kept: it {error.rule}")
+            return unkept.with_changes(cost_usd=reply.cost_usd, usage=reply.usage, seconds=reply.seconds), None
 
     def _run_that_could_not(self, slot: RunSlot, reason: str) -> Run:
         return Run(
