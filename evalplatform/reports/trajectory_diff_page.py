@@ -1,0 +1,96 @@
+"""A trajectory diff as one page: both transcripts side by side, opened where they part. It opens offline, runs no script, asks nothing."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+
+from jinja2 import PackageLoader
+from markupsafe import Markup
+
+from evalplatform.kernel.text import plural
+from evalplatform.kernel.values import Value
+from evalplatform.reports.html import Download, check_downloads, page_environment, page_style
+from evalplatform.reports.trajectory_diff_cards import card_rows
+from evalplatform.reports.trajectory_diff_text import differing_steps_words, first_divergence_words, unchecked_files_words
+from evalplatform.reports.view import Fact
+from evalplatform.runs.folding import Fold, diff_view
+from evalplatform.runs.trajectory import Trajectory
+from evalplatform.runs.trajectory_diff import TrajectoryDiff
+
+LISTED_CHANGES = 12
+STRIP_LIMIT_ROWS = 400
+"""A strip of more marks than this is no overview any more: it then shows the changed rows alone, or nothing."""
+
+
+class ComparedRun(Value):
+    """One of the two runs of a page: what it is called, what is known of it, and what it did."""
+
+    name: str
+    facts: tuple[Fact, ...] = ()
+    trajectory: Trajectory
+
+
+def trajectory_diff_html(
+    *,
+    scenario_id: str,
+    a: ComparedRun,
+    b: ComparedRun,
+    diff: TrajectoryDiff,
+    comparison_file: str | None = None,
+    downloads: Sequence[Download] = (),
+) -> str:
+    """Return the page of two runs of one scenario.
+
+    Args:
+        scenario_id: the scenario that both ran.
+        a, b: the two runs, left and right.
+        diff: `diff_trajectories` of their trajectories.
+        comparison_file: the name of the page beside this one that compares the two batches, or None.
+        downloads: files beside the page.
+
+    Raises:
+        InputError: a file name that is not a plain name of a file beside the page.
+    """
+    check_downloads([*downloads, *([] if comparison_file is None else [Download(label="", file_name=comparison_file)])])
+    view = diff_view(a.trajectory, b.trajectory, diff)
+    rows = card_rows(a.trajectory, b.trajectory, diff, view)
+    after_fold = 0 if view.fold is None else view.fold.after_row
+    style = page_style() + _own_style()
+    changed = [row for row in rows if row.change is not None]
+    return (
+        page_environment()
+        .get_template("trajectory_diff.html.j2")
+        .render(
+            scenario_id=scenario_id,
+            sides=(("A", a), ("B", b)),
+            summary=differing_steps_words(diff),
+            divergence=first_divergence_words(diff),
+            unchecked_files=unchecked_files_words(diff),
+            listed=changed[:LISTED_CHANGES],
+            unlisted=changed[LISTED_CHANGES:],
+            strip=next((marks for marks in (rows, changed) if len(marks) <= STRIP_LIMIT_ROWS), ()),
+            rows_before=rows[: 0 if view.fold is None else view.fold.first_row],
+            rows_folded=rows[0 if view.fold is None else view.fold.first_row : after_fold],
+            rows_after=rows[after_fold:],
+            fold=None if view.fold is None else fold_words(view.fold),
+            split_row=None if view.split_row is None else view.split_row + 1,
+            comparison_file=comparison_file,
+            downloads=downloads,
+            style=Markup(style),  # our own files, no user text
+            style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        )
+    )
+
+
+def fold_words(fold: Fold) -> tuple[str, str]:
+    """Return how many steps a fold hides, such as `12 earlier steps`, and the note beside it."""
+    steps = plural(fold.steps_a, "earlier step")
+    if fold.steps_a != fold.steps_b:
+        steps = f"{fold.steps_a:,} earlier steps of A and {fold.steps_b:,} of B"
+    hidden = f"{plural(fold.user_messages, 'user message')} among them. " if fold.user_messages else ""
+    return steps, f"{hidden}Same tool path in both runs."
+
+
+def _own_style() -> str:
+    source, _, _ = PackageLoader("evalplatform.reports").get_source(page_environment(), "trajectory_diff.css")
+    return source

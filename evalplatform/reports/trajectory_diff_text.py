@@ -1,0 +1,116 @@
+"""A trajectory diff in words: where two runs part, and each differing step, named by its tools.
+
+The words hold tool names as the agent wrote them; `trajectory_diff_lines` makes what is hidden in them visible, and so does the page.
+"""
+
+from collections.abc import Sequence
+
+from evalplatform.kernel.text import plural
+from evalplatform.reports.visible import one_line
+from evalplatform.runs.trajectory_diff import ChangedStep, StepChange, TrajectoryDiff
+
+NAMED_ENTRIES = 4
+LINE_LIMIT_CHARS = 300
+
+_MESSAGES = {"system": "system message", "user": "user message", "assistant": "agent message", "file_change": "changed files"}
+_FILE_STATES = {
+    "unchecked_in_a": "The files are unchecked: run A recorded no file state.",
+    "unchecked_in_b": "The files are unchecked: run B recorded no file state.",
+    "unchecked": "The files are unchecked: neither run recorded a file state.",
+}
+
+
+def trajectory_diff_lines(diff: TrajectoryDiff) -> tuple[str, ...]:
+    """Return the diff as lines: how many steps differ, where the first one is, each change, and what stayed unchecked."""
+    lines = [differing_steps_words(diff)]
+    if diff.first_divergence is not None:
+        lines.append(first_divergence_words(diff))
+        lines += [f"  {change_steps_words(change)} · {change_words(change)}" for change in diff.changes]
+    unchecked = unchecked_files_words(diff)
+    lines += [] if unchecked is None else [unchecked]
+    return tuple(("  " if line.startswith("  ") else "") + one_line(line, LINE_LIMIT_CHARS) for line in lines)
+
+
+def differing_steps_words(diff: TrajectoryDiff) -> str:
+    """Return `1 differing step`, `3 differing steps`, or that none differs."""
+    return plural(diff.differing_steps, "differing step") if diff.changes else "No differing step"
+
+
+def first_divergence_words(diff: TrajectoryDiff, *, scenario_id: str | None = None) -> str:
+    """Return the sentence that says where two runs part, such as `First divergence at step 3: lookup_order → issue_refund.`
+
+    Args:
+        diff: the diff of the two runs.
+        scenario_id: named in the sentence where it is given.
+    """
+    change = diff.first_divergence
+    where = "" if scenario_id is None else f" in {scenario_id}"
+    if change is None:
+        return f"No divergence{where}: both runs took the same steps."
+    a, b = change.a, change.b
+    if a is not None and b is not None and a.steps[0] != b.steps[0]:
+        at = f"step {a.steps[0]} of A and step {b.steps[0]} of B"
+    else:
+        present = a or b
+        at = f"step {present.steps[0]}" if present is not None else ""
+    return f"First divergence at {at}{where}: {change_words(change)}."
+
+
+def change_steps_words(change: StepChange) -> str:
+    """Return which steps a change is on: `step 3`, `steps 3-4` for a call and its result, `steps 3 and 6` where others stand between.
+
+    Where the two runs count differently, both are named.
+    """
+    a, b = change.a, change.b
+    if a is not None and b is not None and a.steps != b.steps:
+        return f"{_steps(a.steps)} of A, {_steps(b.steps)} of B"
+    present = a or b
+    return "" if present is None else _steps(present.steps)
+
+
+def change_words(change: StepChange) -> str:
+    """Return what differs, such as `lookup_order → issue_refund` or `lookup_order missing in B`."""
+    a, b = change.a, change.b
+    name = _name(a or b)
+    match change.kind:
+        case "missing_in_a" | "missing_in_b":
+            return f"{name} missing in {change.kind[-1].upper()}"
+        case "result_missing_in_a" | "result_missing_in_b":
+            return f"result of {name} missing in {change.kind[-1].upper()}"
+        case "arguments_changed":
+            return f"{name} with other arguments{_only_in(change)}"
+        case "files_changed":
+            return f"other files changed{_only_in(change)}"
+        case "changed":
+            return f"{_name(a)} → {_name(b)}"
+
+
+def unchecked_files_words(diff: TrajectoryDiff) -> str | None:
+    """Return the sentence that says why the files the runs left were not compared, or None where they were."""
+    return _FILE_STATES.get(diff.file_state)
+
+
+def _name(side: ChangedStep | None) -> str:
+    if side is None:
+        return "nothing"
+    if side.tool is None:
+        return _MESSAGES[side.subject]
+    return side.tool if side.subject == "tool_call" else f"result of {side.tool}, which answers no call"
+
+
+def _steps(steps: Sequence[int]) -> str:
+    if len(steps) == 1:
+        return f"step {steps[0]}"
+    first, last = steps[0], steps[-1]
+    return f"steps {first}-{last}" if last == first + 1 else f"steps {first} and {last}"
+
+
+def _only_in(change: StepChange) -> str:
+    parts = [f"{_entries(entries)} in {side} only" for side, entries in (("A", change.only_in_a), ("B", change.only_in_b)) if entries]
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _entries(entries: Sequence[str]) -> str:
+    named = ", ".join(entries[:NAMED_ENTRIES])
+    left = len(entries) - NAMED_ENTRIES
+    return f"{named} and {left} more" if left > 0 else named

@@ -1,0 +1,97 @@
+"""What a page of two trajectories shows at first: it opens where they part, and what both did before is folded. Data, drawn elsewhere."""
+
+from typing import NamedTuple
+
+from evalplatform.runs.signature import Unit, file_change_step
+from evalplatform.runs.trajectory import Trajectory
+from evalplatform.runs.trajectory_diff import AlignedUnits, TrajectoryDiff
+
+FEWEST_FOLDED_ROWS = 3
+"""A fold takes a row itself: below this it would save nothing worth a press."""
+
+
+class Row(NamedTuple):
+    """One row of the two columns.
+
+    Attributes:
+        a, b: the steps that stand in it, in order; () where that run has none there.
+        beside_a, beside_b: those of them that are the agent's messages right before a call, which are not compared.
+        change: the place in the diff's changes, None where both are alike.
+        diverges: whether the runs part here; the mark sits on the call, not on a message beside it.
+    """
+
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    beside_a: tuple[int, ...] = ()
+    beside_b: tuple[int, ...] = ()
+    change: int | None = None
+    diverges: bool = False
+
+
+class Fold(NamedTuple):
+    """Rows folded into one line.
+
+    Attributes:
+        first_row, after_row: the rows from `first_row` up to, and without, `after_row`, counted from 0.
+        steps_a, steps_b: how many steps it hides in each column.
+        user_messages: how many of the user's messages it hides.
+    """
+
+    first_row: int
+    after_row: int
+    steps_a: int
+    steps_b: int
+    user_messages: int
+
+
+class DiffView(NamedTuple):
+    """Two trajectories side by side: every row, where they part, and what is folded. `split_row` is None where they do not part."""
+
+    rows: tuple[Row, ...]
+    split_row: int | None
+    fold: Fold | None
+
+
+def diff_view(a: Trajectory, b: Trajectory, diff: TrajectoryDiff) -> DiffView:
+    """Return what a page of the two shows.
+
+    After the opening user message the rows before the split are folded. Where the user wrote again before the split, the last exchange
+    stays open: the user's message before, all that the agent did on it, and the message that led to the split. Fewer than three rows are
+    not folded; without a split nothing is, for there is nothing to open at.
+    """
+    rows = [_row(line, diverges=line.change == 0) for line in diff.lines]
+    files = Row(a=_steps(file_change_step(a)), b=_steps(file_change_step(b)))
+    if files.a or files.b:
+        change = len(diff.changes) - 1 if diff.file_state == "differs" else None
+        rows.append(files._replace(change=change, diverges=change == 0))
+    split = next((place for place, row in enumerate(rows) if row.diverges), None)
+    return DiffView(tuple(rows), split, None if split is None else _fold(diff.lines, rows, split))
+
+
+def _row(line: AlignedUnits, *, diverges: bool) -> Row:
+    a, b = line.a, line.b
+    return Row(_all(a), _all(b), () if a is None else a.beside, () if b is None else b.beside, line.change, diverges)
+
+
+def _all(unit: Unit | None) -> tuple[int, ...]:
+    return () if unit is None else unit.all_steps
+
+
+def _steps(number: int | None) -> tuple[int, ...]:
+    return () if number is None else (number,)
+
+
+def _fold(lines: tuple[AlignedUnits, ...], rows: list[Row], split: int) -> Fold | None:
+    asked = [place for place, line in enumerate(lines[:split]) if line.a is not None and line.a.token[:2] == ("message", "user")]
+    first = asked[0] + 1 if asked else 0
+    after = max(asked[-2], first) if len(asked) > 1 else split
+    if after - first < FEWEST_FOLDED_ROWS:
+        return None
+    hidden = rows[first:after]
+    return Fold(
+        first_row=first,
+        after_row=after,
+        steps_a=sum(len(row.a) for row in hidden),
+        steps_b=sum(len(row.b) for row in hidden),
+        user_messages=sum(first <= place < after for place in asked),
+    )
