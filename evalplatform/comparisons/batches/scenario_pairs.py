@@ -44,7 +44,7 @@ def scenario_pairs(baseline: BatchRuns, candidate: BatchRuns) -> Iterator[Scenar
     Raises:
         InputError: the runs of a batch are not in order, with the scenario.
     """
-    sides = (_scenarios(baseline), _scenarios(candidate))
+    sides = (scenario_sides(baseline), _scenarios(candidate))
     heads = [next(side, None) for side in sides]
     while any(heads):
         scenario_id = min(head[0] for head in heads if head)
@@ -71,8 +71,12 @@ def run_set_count(side: ScenarioSide, *, is_compacted: bool = False) -> RunSetCo
     )
 
 
-def _scenarios(side: BatchRuns) -> Iterator[tuple[str, ScenarioSide]]:
-    """Merge a batch's declared scenarios with the runs that there are."""
+def scenario_sides(side: BatchRuns) -> Iterator[tuple[str, ScenarioSide]]:
+    """Iterate over one batch's scenarios by id: those that have runs and those that are declared and have none.
+
+    Raises:
+        InputError: the runs are not in order, with the scenario.
+    """
     declared = side.batch.header.scenarios
     waiting = iter(sorted(declared))
     next_declared = next(waiting, None)
