@@ -64,6 +64,7 @@ def import_(
 ) -> int:
     """Import human labels, all rows or none; importing a file again adds nothing."""
     from evalplatform.cli.console import required_project
+    from evalplatform.cli.system_user import system_user
     from evalplatform.labels.read import read_labels
     from evalplatform.labels.records import LabelDefaults
     from evalplatform.stages.label_import import import_labels
@@ -77,7 +78,7 @@ def import_(
             read,
             store=opened.label_store,
             contexts=[opened.suite_context(suite_id) for suite_id in opened.project.settings.suites],
-            actor=name or _system_user(),
+            actor=name or system_user(),
             now=now,
             dry_run=dry_run,
         )
@@ -122,15 +123,3 @@ def _bytes_of(file: Path) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(f"cannot be read: {reason[0].lower()}{reason[1:]}.", file=file) from None
-
-
-def _system_user() -> str:
-    import getpass
-
-    from evalplatform.labels.cells import is_name
-
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):  # a container's user may have no name; until Python 3.13 that is a KeyError
-        return "unknown"
-    return user if is_name(user) else "unknown"
