@@ -16,14 +16,14 @@ RunFacts = Mapping[str, Any]
 
 def run(
     outcome: Outcome = "passed", *, tools: Sequence[str] = ("lookup",), violations: Mapping[str, int] | None = None, **facts: Any
-) -> RunFacts:
+) -> dict[str, Any]:
     """A run's facts, without its place: what could not run has no trajectory; `violations` maps policies to steps, None is not scanned."""
     digest = None if outcome in NO_TRAJECTORY else "sha256:" + "0" * 64
     found = None if violations is None else tuple(Violation(policy=policy, step=step) for policy, step in violations.items())
     return {"outcome": outcome, "tools": tuple(tools), "trajectory_digest": digest, "violations": found, **facts}
 
 
-def runs(passed: int, failed: int = 0) -> list[RunFacts]:
+def runs(passed: int, failed: int = 0) -> list[dict[str, Any]]:
     """A run set of so many passes, then so many failures."""
     return [run("passed")] * passed + [run("failed")] * failed
 
