@@ -44,7 +44,7 @@ def scenario_pairs(baseline: BatchRuns, candidate: BatchRuns) -> Iterator[Scenar
     Raises:
         InputError: the runs of a batch are not in order, with the scenario.
     """
-    sides = (scenario_sides(baseline), _scenarios(candidate))
+    sides = (scenario_sides(baseline), scenario_sides(candidate))
     heads = [next(side, None) for side in sides]
     while any(heads):
         scenario_id = min(head[0] for head in heads if head)
