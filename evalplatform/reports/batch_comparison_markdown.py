@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from evalplatform.reports.batch_comparison_view import BatchComparisonReport, Passage
+from evalplatform.reports.batch_comparison_view import BatchComparisonReport, Item, Passage
 from evalplatform.reports.markdown import markdown_cell, markdown_facts, markdown_notices, markdown_table, markdown_text
+from evalplatform.reports.view import Cell
 from evalplatform.reports.visible import one_line
 
 
@@ -31,7 +32,7 @@ def lines_below(report: BatchComparisonReport) -> Iterator[str]:
         yield ""
         yield one_line(f"{passage.title}:")
         yield from (f"  {one_line(sentence)}" for sentence in passage.intro)
-        yield from (f"  - {_spaced(item.text)}" for item in passage.items)
+        yield from (f"  - {_spaced(f'{item.scenario_id} {item.text}')}" for item in passage.items)
         yield from (f"  {one_line(note)}" for note in passage.notes)
 
 
@@ -56,9 +57,13 @@ def _blocks(report: BatchComparisonReport) -> Iterator[str]:
 def _passage(passage: Passage) -> str:
     parts = [f"## {markdown_text(passage.title)}", *(markdown_text(sentence) for sentence in passage.intro)]
     if passage.items:
-        parts.append("\n".join(f"- {markdown_cell(item)}" for item in passage.items))
+        parts.append("\n".join(f"- {_item(item)}" for item in passage.items))
     parts += [markdown_text(note) for note in passage.notes]
     return "\n\n".join(parts) + "\n"
+
+
+def _item(item: Item) -> str:
+    return f"{markdown_cell(Cell(text=item.scenario_id, href=item.href))} {markdown_text(item.text)}"
 
 
 def _spaced(text: str) -> str:

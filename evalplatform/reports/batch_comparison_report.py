@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from evalplatform.comparisons.batches.records import BaselineChoice, BatchComparison, ChangeClass, ScenarioChange
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
-from evalplatform.reports.batch_comparison_view import BatchComparisonReport, Filter, Passage
+from evalplatform.reports.batch_comparison_view import BatchComparisonReport, Filter, Item, Passage
 from evalplatform.reports.batch_comparison_words import (
     CLASS_WORDS,
     LISTED_CLASSES,
@@ -21,7 +21,7 @@ from evalplatform.reports.batch_comparison_words import (
     tolerance_lines,
     verdict_sentence,
 )
-from evalplatform.reports.batch_run_set_words import drop_line, one_run_sentences, run_set_summary, run_set_title, run_sets_against_verdict
+from evalplatform.reports.batch_run_set_words import drop_words, one_run_sentences, run_set_summary, run_set_title, run_sets_against_verdict
 from evalplatform.reports.batch_violation_words import violation_lines, violation_summary
 from evalplatform.reports.headline_words import CHOICE_WORDS
 from evalplatform.reports.page import Page
@@ -82,12 +82,21 @@ def _page(comparison: BatchComparison, choice: BaselineChoice) -> Page:
     batches = {f"Baseline{why}": comparison.baseline, "Candidate": comparison.candidate}
     return Page(
         kind="Batch comparison",
-        title=f"{comparison.candidate.id} against {comparison.baseline.id}",
+        title=_title(comparison),
         subtitle=verdict_sentence(comparison),
         headline_facts=tuple(Fact(label=label, value=batch_words(batch)) for label, batch in batches.items()),
         notices=tuple(_notices(comparison)),
         facts=tuple(_facts(comparison)),
     )
+
+
+def _title(comparison: BatchComparison) -> str:
+    """Return the project and its two commits, or the two batches where these are not told apart by commits."""
+    before, after = comparison.baseline, comparison.candidate
+    commits = (before.header.commit, after.header.commit)
+    known = None not in commits and commits[0] != commits[1]
+    candidate, baseline = (after.header.commit, before.header.commit) if known else (after.id, before.id)
+    return f"{after.header.project}: {candidate} against {baseline}"
 
 
 def _notices(comparison: BatchComparison) -> Iterator[Notice]:
@@ -143,8 +152,9 @@ def _violations(comparison: BatchComparison, pages: Mapping[str, str]) -> Passag
     if comparison.verdict == "incomparable" and not comparison.compared:
         return None
     items = [
-        Cell(
-            text=f"{line.text}; the candidate {line.candidate}" if line.is_new else line.text,
+        Item(
+            scenario_id=line.scenario_id,
+            text=line.text,
             tone="caution" if line.is_new else "muted",
             href=pages.get(line.scenario_id),
         )
@@ -158,7 +168,12 @@ def _run_sets(comparison: BatchComparison, pages: Mapping[str, str]) -> Passage 
     if report is None:
         return None
     items = [
-        Cell(text=drop_line(drop), tone="worse" if drop.reading == "drop" else "plain", href=pages.get(drop.scenario_id))
+        Item(
+            scenario_id=drop.scenario_id,
+            text=f" {drop_words(drop)}",  # set off by two spaces, as in a table
+            tone="worse" if drop.reading == "drop" else "plain",
+            href=pages.get(drop.scenario_id),
+        )
         for drop in report.drops
     ]
     return Passage(
@@ -177,5 +192,5 @@ def _one_run(comparison: BatchComparison) -> Passage | None:
 
 def _not_compared(comparison: BatchComparison) -> Passage | None:
     left = [change for change in comparison.changes if change.change == "not_compared"]
-    items = tuple(Cell(text=f"{change.scenario_id}: {not_compared_reason(change)}") for change in left)
+    items = tuple(Item(scenario_id=change.scenario_id, text=f"— {not_compared_reason(change)}") for change in left)
     return Passage(key="not-compared", title="Not compared", items=items) if items else None

@@ -3,7 +3,7 @@
 from evalplatform.comparisons.batches.records import ChangeClass, ComparisonVerdict
 from evalplatform.kernel.values import Value
 from evalplatform.reports.page import Page
-from evalplatform.reports.view import Cell, Figure, Table
+from evalplatform.reports.view import Figure, Table, Tone
 
 
 class Filter(Value):
@@ -13,13 +13,22 @@ class Filter(Value):
     label: str
 
 
+class Item(Value):
+    """What is said of one scenario: its name, which leads to `href` where that is given, and what follows it."""
+
+    scenario_id: str
+    text: str
+    tone: Tone = "plain"
+    href: str | None = None
+
+
 class Passage(Value):
     """A titled list with sentences before it (`intro`) and after it (`notes`), and the figure that shows it."""
 
     key: str
     title: str
     intro: tuple[str, ...] = ()
-    items: tuple[Cell, ...] = ()
+    items: tuple[Item, ...] = ()
     notes: tuple[str, ...] = ()
     figure: Figure | None = None
 

@@ -172,7 +172,8 @@ def _verdict_reason(comparison: BatchComparison) -> str:
     if verdict == "regressed":
         flips, stopped = flipped_to_failed(comparison), comparison.could_not_run
         flipped = f"{flips:,} of {compared} passed in the baseline and fail in the candidate"
-        return f"{flipped}; {stopped:,} more could not run" if stopped else flipped
+        more = " more" if flips else ""
+        return f"{flipped}; {stopped:,}{more} could not run" if stopped else flipped
     if verdict == "improved":
         better = comparison.counts.get("newly_passing", 0)
         return f"{better:,} of {compared} failed in the baseline and pass in the candidate; none the other way"

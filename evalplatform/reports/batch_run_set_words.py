@@ -26,14 +26,14 @@ def run_set_title(report: RunSetReport) -> str:
     return f"Run sets ({up_to}{report.baseline_runs} vs {report.candidate_runs} runs per scenario)"
 
 
-def drop_line(drop: RunSetDrop) -> str:
-    """Return one drop: both sides' passes, the p-value, how it reads, and which failures are budget stops."""
+def drop_words(drop: RunSetDrop) -> str:
+    """Return one drop: both sides' passes, the p-value, how it reads, and how many failures are budget stops."""
     counts = f"{count_words(drop.baseline)} → {count_words(drop.candidate)}"
     reading = READINGS[drop.reading]
     if drop.reading == "cannot_flag":
         reading = f"{reading} at {drop.baseline.passes.graded} vs {drop.candidate.passes.graded}"
     stops = f"; {plural(drop.candidate_budget_stops, 'budget stop')} among the failures" if drop.candidate_budget_stops else ""
-    return f"{drop.scenario_id}  {counts}  ({p_words(drop.p)}, {reading}){stops}"
+    return f"{counts}  ({p_words(drop.p)}, {reading}){stops}"
 
 
 def p_words(p: float) -> str:

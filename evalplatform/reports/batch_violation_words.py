@@ -11,24 +11,23 @@ APART = "Violations are apart from the verdict: a scenario can pass its checks a
 
 
 class ViolationLine(Value):
-    """One violation that one of the compared runs has and the other has not; `step` is that of the run that has it."""
+    """A violation that one of the two compared runs has and the other has not; `text` follows the scenario's name."""
 
     scenario_id: str
     text: str
     is_new: bool
-    candidate: str
 
 
 def violation_lines(comparison: BatchComparison) -> Iterator[ViolationLine]:
     """Yield the new violations in the order of the report, then the resolved ones."""
     for change in comparison.changes:
         for found in change.new_violations or ():
-            text = f'{change.scenario_id} breaches "{found.policy}" (step {found.step})'
-            yield ViolationLine(scenario_id=change.scenario_id, text=text, is_new=True, candidate=run_words(change.candidate))
+            text = f'breaches "{found.policy}" (step {found.step}); the candidate {run_words(change.candidate)}'
+            yield ViolationLine(scenario_id=change.scenario_id, text=text, is_new=True)
     for change in comparison.changes:
         for found in change.resolved_violations or ():
-            text = f'{change.scenario_id} no longer breaches "{found.policy}" (step {found.step} of the baseline)'
-            yield ViolationLine(scenario_id=change.scenario_id, text=text, is_new=False, candidate=run_words(change.candidate))
+            text = f'no longer breaches "{found.policy}" (step {found.step} of the baseline)'
+            yield ViolationLine(scenario_id=change.scenario_id, text=text, is_new=False)
 
 
 def violation_summary(comparison: BatchComparison) -> Iterator[str]:
