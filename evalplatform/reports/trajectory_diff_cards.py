@@ -10,8 +10,9 @@ from evalplatform.runs.folding import DiffView, Row
 from evalplatform.runs.trajectory import FileChangeStep, MessageStep, Step, ToolCallStep, Trajectory
 from evalplatform.runs.trajectory_diff import TrajectoryDiff
 
-WHOLE_CHARS = 420
-PREVIEW_CHARS = 240
+PROSE_CHARS = 700
+CODE_CHARS = 240
+"""How much of a long text is seen at first; one that is less than half as long again is not cut."""
 ONE_LINE_CHARS = 56
 """Arguments up to this length stay on one line."""
 
@@ -53,7 +54,16 @@ class Card(NamedTuple):
 
 
 class CardRow(NamedTuple):
-    """One row of cards. `same` says that both sides hold the same texts; `change` words what differs, None where nothing does."""
+    """One row of cards.
+
+    Attributes:
+        number: its place from 1.
+        a, b: the cards of each side, () where that run has no such step.
+        same: whether both sides hold the same texts.
+        diverges: whether the runs part here.
+        change: what differs, in words; None where nothing does.
+        absent: what stands in a side without a card.
+    """
 
     number: int
     a: tuple[Card, ...]
@@ -61,6 +71,7 @@ class CardRow(NamedTuple):
     same: bool
     diverges: bool
     change: str | None
+    absent: str
 
 
 def card_rows(a: Trajectory, b: Trajectory, diff: TrajectoryDiff, view: DiffView) -> tuple[CardRow, ...]:
@@ -68,20 +79,22 @@ def card_rows(a: Trajectory, b: Trajectory, diff: TrajectoryDiff, view: DiffView
     return tuple(_card_row(number, row, a, b, diff) for number, row in enumerate(view.rows, start=1))
 
 
-def shown_text(text: str, *, whole: str | None = None) -> Shown:
+def shown_text(text: str, limit_chars: int, *, whole: str | None = None) -> Shown:
     """Return a text cut for a card.
 
     Args:
-        text: what is shown; its first characters where it is long.
+        text: what is shown; its head where it is long.
+        limit_chars: about how many characters of a long text are seen at first.
         whole: the form of the text that is opened on demand; None takes the text itself.
     """
-    if len(text) <= WHOLE_CHARS:
+    if len(text) <= limit_chars * 3 // 2:
         return Shown(text, None, len(text), 0)
-    head = text[:PREVIEW_CHARS]
+    head = text[:limit_chars]
+    # A cut at white space breaks neither a word nor a joined emoji, where there is white space.
     space = max(head.rfind(" "), head.rfind("\n"))
-    head = head[:space] if space > PREVIEW_CHARS // 2 else head
+    head = head[:space] if space > limit_chars // 2 else head
     full = text if whole is None else whole
-    return Shown(head.rstrip(), full[:PAGE_TEXT_LIMIT_CHARS], len(text), max(0, len(full) - PAGE_TEXT_LIMIT_CHARS))
+    return Shown(head.rstrip(" \n-,.:"), full[:PAGE_TEXT_LIMIT_CHARS], len(text), max(0, len(full) - PAGE_TEXT_LIMIT_CHARS))
 
 
 def indented_json(text: str) -> str:
@@ -128,20 +141,21 @@ def _card_row(number: int, row: Row, a: Trajectory, b: Trajectory, diff: Traject
         same=[card._replace(step=0) for card in cards_a] == [card._replace(step=0) for card in cards_b],
         diverges=row.diverges,
         change=None if change is None else f"{change_steps_words(change)} · {change_words(change)}",
+        absent="No file state recorded in" if any(card.kind == "files" for card in (*cards_a, *cards_b)) else "No such step in",
     )
 
 
 def _card(step: Step, number: int, *, compared: bool) -> Card:
     if isinstance(step, MessageStep):
         kind = "agent" if step.role == "assistant" else step.role
-        return Card(number, kind, _WHO[step.role], None, None, shown_text(step.text), is_code=False, compared=compared)
+        return Card(number, kind, _WHO[step.role], None, None, shown_text(step.text, PROSE_CHARS), is_code=False, compared=compared)
     if isinstance(step, FileChangeStep):
         files = "\n".join(f"{file.change} {file.path}" for file in step.files) or "No file was changed."
-        return Card(number, "files", "Files left changed", None, None, shown_text(files), is_code=bool(step.files), compared=compared)
+        text = shown_text(files, PROSE_CHARS)
+        return Card(number, "files", "Files left changed", None, None, text, is_code=bool(step.files), compared=compared)
     if isinstance(step, ToolCallStep):
-        said = shown_text(step.text) if step.text else None
+        said = shown_text(step.text, PROSE_CHARS) if step.text else None
         laid_out = step.arguments_text if len(step.arguments_text) <= ONE_LINE_CHARS else indented_json(step.arguments_text)
-        return Card(number, "call", "Agent calls", step.tool, said, shown_text(laid_out), is_code=True, compared=compared)
-    return Card(
-        number, "result", "Result", step.tool, None, shown_text(step.text, whole=indented_json(step.text)), is_code=True, compared=compared
-    )
+        return Card(number, "call", "Agent calls", step.tool, said, shown_text(laid_out, CODE_CHARS), is_code=True, compared=compared)
+    answer = shown_text(step.text, CODE_CHARS, whole=indented_json(step.text))
+    return Card(number, "result", "Result", step.tool, None, answer, is_code=True, compared=compared)

@@ -19,7 +19,7 @@ from evalplatform.runs.trajectory_diff import TrajectoryDiff
 
 LISTED_CHANGES = 12
 STRIP_LIMIT_ROWS = 400
-"""A strip of more marks than this is no overview any more: it then shows the changed rows alone, or nothing."""
+"""A strip of more marks than this is no overview any more: it then has the first of the rows that differ."""
 
 
 class ComparedRun(Value):
@@ -68,7 +68,8 @@ def trajectory_diff_html(
             unchecked_files=unchecked_files_words(diff),
             listed=changed[:LISTED_CHANGES],
             unlisted=changed[LISTED_CHANGES:],
-            strip=next((marks for marks in (rows, changed) if len(marks) <= STRIP_LIMIT_ROWS), ()),
+            strip=rows if len(rows) <= STRIP_LIMIT_ROWS else changed[:STRIP_LIMIT_ROWS],
+            strip_label="Every row, from first to last" if len(rows) <= STRIP_LIMIT_ROWS else "The rows that differ",
             rows_before=rows[: 0 if view.fold is None else view.fold.first_row],
             rows_folded=rows[0 if view.fold is None else view.fold.first_row : after_fold],
             rows_after=rows[after_fold:],

@@ -1,6 +1,6 @@
 """A trajectory diff in words: where two runs part, and each differing step, named by its tools.
 
-The words hold tool names as the agent wrote them; `trajectory_diff_lines` makes what is hidden in them visible, and so does the page.
+Names that an agent wrote (tools, keys, paths) are cut to a line, with what is hidden in them made visible: the words can stand anywhere.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,8 @@ from evalplatform.reports.visible import one_line
 from evalplatform.runs.trajectory_diff import ChangedStep, StepChange, TrajectoryDiff
 
 NAMED_ENTRIES = 4
-LINE_LIMIT_CHARS = 300
+NAME_LIMIT_CHARS = 80
+ENTRY_LIMIT_CHARS = 120
 
 _MESSAGES = {"system": "system message", "user": "user message", "assistant": "agent message", "file_change": "changed files"}
 _FILE_STATES = {
@@ -27,8 +28,7 @@ def trajectory_diff_lines(diff: TrajectoryDiff) -> tuple[str, ...]:
         lines.append(first_divergence_words(diff))
         lines += [f"  {change_steps_words(change)} · {change_words(change)}" for change in diff.changes]
     unchecked = unchecked_files_words(diff)
-    lines += [] if unchecked is None else [unchecked]
-    return tuple(("  " if line.startswith("  ") else "") + one_line(line, LINE_LIMIT_CHARS) for line in lines)
+    return tuple(lines if unchecked is None else [*lines, unchecked])
 
 
 def differing_steps_words(diff: TrajectoryDiff) -> str:
@@ -44,7 +44,7 @@ def first_divergence_words(diff: TrajectoryDiff, *, scenario_id: str | None = No
         scenario_id: named in the sentence where it is given.
     """
     change = diff.first_divergence
-    where = "" if scenario_id is None else f" in {scenario_id}"
+    where = "" if scenario_id is None else f" in {one_line(scenario_id)}"
     if change is None:
         return f"No divergence{where}: both runs took the same steps."
     a, b = change.a, change.b
@@ -95,7 +95,8 @@ def _name(side: ChangedStep | None) -> str:
         return "nothing"
     if side.tool is None:
         return _MESSAGES[side.subject]
-    return side.tool if side.subject == "tool_call" else f"result of {side.tool}, which answers no call"
+    tool = one_line(side.tool, NAME_LIMIT_CHARS)
+    return tool if side.subject == "tool_call" else f"result of {tool}, which answers no call"
 
 
 def _steps(steps: Sequence[int]) -> str:
@@ -111,6 +112,6 @@ def _only_in(change: StepChange) -> str:
 
 
 def _entries(entries: Sequence[str]) -> str:
-    named = ", ".join(entries[:NAMED_ENTRIES])
+    named = ", ".join(one_line(entry, ENTRY_LIMIT_CHARS) for entry in entries[:NAMED_ENTRIES])
     left = len(entries) - NAMED_ENTRIES
     return f"{named} and {left} more" if left > 0 else named
