@@ -39,6 +39,7 @@ from evalplatform.project.key_register import KeyRegister
 from evalplatform.project.load import Project
 from evalplatform.project.schema import EndpointSettings, SuiteSettings
 from evalplatform.stages.context import SuiteContext
+from evalplatform.stages.runs_context import RunsContext
 
 if TYPE_CHECKING:
     from evalplatform.adapters.models.endpoint import ModelEndpoint
@@ -163,6 +164,10 @@ class OpenedProject:
             on_progress=on_progress,
             library_id=library_id,
         )
+
+    def runs_context(self) -> RunsContext:
+        """Return what the stages of the agent side need."""
+        return RunsContext(project=self.project, batches=self.batch_store, catalog=self.catalog, objects=self.store, clock=self.clock)
 
     @asynccontextmanager
     async def open_desk(self, endpoint_id: str, *, run_id: str, cap_usd: float | None = None) -> AsyncIterator[CallDesk]:

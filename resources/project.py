@@ -12,6 +12,7 @@ from evalplatform.calls.progress import OnProgress, Progress
 from evalplatform.kernel.errors import EvalplatformError, InputError, ProjectFileError
 from evalplatform.project.load import Project, find_project_file, load_project
 from evalplatform.stages.context import SuiteContext
+from evalplatform.stages.runs_context import RunsContext
 from evalplatform.wiring import OpenedProject
 
 LOG_EVERY_SECONDS = 10.0
@@ -55,6 +56,15 @@ class ProjectResource(dg.ConfigurableResource[None]):
         try:
             with OpenedProject(load_project(Path(self.project_file)), waits_at_start=True) as opened:
                 yield lambda run_id: opened.suite_context(suite_id, run_id=run_id, on_progress=self.on_progress(context))
+        except EvalplatformError as error:
+            raise failure_of(error) from error
+
+    @contextmanager
+    def opened_runs(self) -> Iterator[RunsContext]:
+        """Open the agent side of the project for a body. Waits for stores that restart, and raises, as `opened_partitions` does."""
+        try:
+            with OpenedProject(load_project(Path(self.project_file)), waits_at_start=True) as opened:
+                yield opened.runs_context()
         except EvalplatformError as error:
             raise failure_of(error) from error
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from evalplatform.artifacts.catalog import ArtifactCatalog
-from evalplatform.artifacts.records import UNPARTITIONED, ArtifactId
+from evalplatform.artifacts.records import UNPARTITIONED, ArtifactId, ArtifactManifest
+from evalplatform.kernel.errors import InputError
 from evalplatform.ports.batches import BatchStore
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.object_store import ObjectStore
@@ -26,3 +27,11 @@ class RunsContext:
     def artifact(self, asset: str, partition: str = UNPARTITIONED) -> ArtifactId:
         """Return the id of one of the agent side's artifacts."""
         return ArtifactId(suite=RUNS, asset=asset, partition=partition)
+
+    def upstream(self, asset: str, partition: str = UNPARTITIONED) -> ArtifactManifest:
+        """Return the current version of an artifact, or raise InputError where it was never materialized."""
+        manifest = self.catalog.current(self.artifact(asset, partition))
+        if manifest is None:
+            where = "" if partition == UNPARTITIONED else f" of {partition}"
+            raise InputError(f"there is no {asset}{where} yet; materialize {asset} first.")
+        return manifest
