@@ -45,13 +45,13 @@ def trajectory_diff_html(
         scenario_id: the scenario that both ran.
         a, b: the two runs, left and right.
         diff: `diff_trajectories` of their trajectories.
-        comparison_file: the name of the page beside this one that compares the two batches, or None.
+        comparison_file: the page that compares the two batches, or None: a file's name beside this page or, after `../`, one folder up.
         downloads: files beside the page.
 
     Raises:
         InputError: a file name that is not a plain name of a file beside the page.
     """
-    check_downloads([*downloads, *([] if comparison_file is None else [Download(label="", file_name=comparison_file)])])
+    check_downloads([*downloads, *([] if comparison_file is None else [Download(label="", file_name=comparison_file.removeprefix("../"))])])
     view = diff_view(a.trajectory, b.trajectory, diff)
     rows = card_rows(a.trajectory, b.trajectory, diff, view)
     after_fold = 0 if view.fold is None else view.fold.after_row
