@@ -15,7 +15,24 @@ import typer
 from typer.exceptions import TyperException
 
 from evalplatform import __version__
-from evalplatform.cli import arms, assets, backfill, batch, cross_judge, doctor, judge, labels, ledger, project, report, serve, sync
+from evalplatform.cli import (
+    arms,
+    assets,
+    backfill,
+    batch,
+    batches,
+    cross_judge,
+    doctor,
+    import_,
+    judge,
+    labels,
+    ledger,
+    project,
+    push,
+    report,
+    serve,
+    sync,
+)
 from evalplatform.kernel.errors import EvalplatformError, StorageUnavailableError, nearest_name
 
 DONE = 0
@@ -50,6 +67,7 @@ def _evalplatform(
 app.add_typer(arms.app, name="arms")
 app.add_typer(assets.app, name="assets")
 app.add_typer(batch.app, name="batch")
+app.add_typer(batches.app, name="batches")
 app.add_typer(judge.app, name="judge")
 app.add_typer(labels.app, name="labels")
 app.add_typer(ledger.app, name="ledger")
@@ -60,6 +78,8 @@ doctor.add_commands(app)
 sync.add_commands(app)
 backfill.add_commands(app)
 cross_judge.add_commands(app)
+push.add_commands(app)
+import_.add_commands(app)
 
 
 def exit_code(arguments: Sequence[str]) -> int:

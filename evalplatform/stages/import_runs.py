@@ -1,0 +1,264 @@
+"""Importing recorded traces: their runs become a bundle, graded by the verdict they bring or by a scenario set's assertions.
+
+Files are read twice: first through, so that nothing of a trace is imported when a line of it cannot be; then run by run into the bundle,
+one run in memory at a time.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from evalplatform.judging.structural import STRUCTURAL_JUDGE, grade_structurally
+from evalplatform.kernel.errors import BundleError, TraceError
+from evalplatform.kernel.text import clip
+from evalplatform.kernel.values import Value
+from evalplatform.runs.assertions.assertion import RunFacts
+from evalplatform.runs.batch_tally import BatchTally
+from evalplatform.runs.bundle import BUNDLE_ENDING, BundleWriter, new_bundle
+from evalplatform.runs.policies import violations_in
+from evalplatform.runs.records import Batch, BatchHeader, Outcome, PlannedScenario, Run
+from evalplatform.runs.scenario import Scenario
+from evalplatform.runs.traces.problems import ProblemKind
+from evalplatform.runs.traces.survey import PlacedRun, TraceSurvey, placed_runs, surveyed
+from evalplatform.runs.traces.trace import TraceGrade, TraceRun
+from evalplatform.runs.trajectory import trajectory_digest
+from evalplatform.stages.run_grading import MAX_REASON_CHARS
+
+RECORDED_JUDGE = "recorded"
+"""The judge's identity where the verdict is the one that the trace brings."""
+UNNAMED_AGENT = "imported"
+MAX_PROBLEMS_IN_REASON = 3
+
+
+@dataclass(frozen=True)
+class ScenarioGrading:
+    """What imported runs are graded by in place of their own verdict: the scenarios, and what the batch declares of them."""
+
+    scenarios: Mapping[str, Scenario]
+    planned: Mapping[str, PlannedScenario]
+    digest: str
+    policy: dict[str, JsonValue] | None
+
+
+@dataclass(frozen=True)
+class TraceImport:
+    """What is imported, and as what.
+
+    Attributes:
+        files: the trace files.
+        format_name: a name of `trace_formats`, None to find it out.
+        trials: the trials to import; empty for all.
+        grading: the scenario set that grades, None for the verdict of the trace.
+        project, tenant: whose batch it becomes.
+        agent, model: who acted; None for what the trace says.
+        commit, branch: of the agent.
+        recorded_at: when it was recorded; None for the latest time that the trace states, or else now.
+    """
+
+    files: tuple[Path, ...]
+    project: str
+    tenant: str = "default"
+    format_name: str | None = None
+    trials: frozenset[int] = frozenset()
+    grading: ScenarioGrading | None = None
+    agent: str | None = None
+    model: str | None = None
+    commit: str | None = None
+    branch: str | None = None
+    recorded_at: datetime | None = None
+
+
+class ImportedTraces(Value):
+    """What an import came to.
+
+    Attributes:
+        bundle: the file that was written, or that held the same batch already (`already_there`).
+        outcomes: how many runs ended so.
+        left_out_runs: runs of trials that were not asked for.
+        derived_ids: runs whose scenario id was made of the file's name, because they name none.
+        problems: how often each kind of problem occurs, in `problem_runs` runs; `named_problems` words the first of them.
+        models: what the trace names as model; the batch has a model only where that is one.
+    """
+
+    bundle: str
+    already_there: bool
+    batch: Batch
+    scenarios: int
+    outcomes: dict[Outcome, int]
+    left_out_runs: int
+    derived_ids: int
+    problems: dict[ProblemKind, int]
+    problem_runs: int
+    named_problems: tuple[str, ...]
+    models: tuple[str, ...]
+
+
+def import_traces(wanted: TraceImport, *, folder: Path, out: Path | None = None, now: datetime) -> ImportedTraces:
+    """Write the runs of trace files as one finished bundle.
+
+    Args:
+        wanted: what is imported.
+        folder: where the bundle goes, named by its content: the same import again finds it there.
+        out: the bundle's file instead.
+        now: the current time.
+
+    Raises:
+        TraceError: something cannot be imported; no bundle is written.
+        BundleError: `out` is there already, or cannot be written.
+        UnknownNameError: there is no such format.
+    """
+    if out is not None and out.exists():
+        raise _taken(out)
+    known = None if wanted.grading is None else frozenset(wanted.grading.scenarios)
+    survey = surveyed(wanted.files, format_name=wanted.format_name, trials=wanted.trials, known_scenarios=known)
+    header = _header(wanted, survey, now=now)
+    temporary = (folder if out is None else out.parent) / f".import-{os.getpid()}{BUNDLE_ENDING}.tmp"
+    try:
+        with new_bundle(temporary, header) as bundle:
+            tally, outcomes = _write_runs(bundle, wanted, survey)
+            bundle.finish()
+        batch = tally.batch(header, truncated_reason=None)
+        final = folder / f"import-{batch.content_digest.removeprefix('sha256:')[:16]}{BUNDLE_ENDING}" if out is None else out
+        already_there = not _placed(temporary, final)
+        if already_there and out is not None:  # made meanwhile
+            raise _taken(out)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+    return ImportedTraces(
+        bundle=str(final),
+        already_there=already_there,
+        batch=batch,
+        scenarios=len(survey.trials),
+        outcomes=dict(sorted(outcomes.items())),
+        left_out_runs=survey.left_out,
+        derived_ids=survey.derived_ids,
+        problems=dict(sorted(survey.problems.items())),
+        problem_runs=survey.problem_runs,
+        named_problems=tuple(survey.named_problems),
+        models=tuple(sorted(survey.models)),
+    )
+
+
+def _taken(path: Path) -> BundleError:
+    return BundleError("is there already, and is not overwritten: name a new file.", file=path)
+
+
+def _header(wanted: TraceImport, survey: TraceSurvey, *, now: datetime) -> BatchHeader:
+    grading = wanted.grading
+    declared = {} if grading is None else grading.planned
+    return BatchHeader(
+        tenant=wanted.tenant,
+        project=wanted.project,
+        commit=wanted.commit,
+        branch=wanted.branch,
+        agent=wanted.agent or _only(survey.agents) or UNNAMED_AGENT,
+        model=wanted.model or _only(survey.models),
+        judge=RECORDED_JUDGE if grading is None else STRUCTURAL_JUDGE,
+        origin="import",
+        recorded_at=wanted.recorded_at or survey.latest or now,
+        scenario_set_digest=None if grading is None else grading.digest,
+        policy=None if grading is None else grading.policy,
+        scenarios={
+            scenario: declared.get(scenario, PlannedScenario()).with_changes(planned_runs=len(trials))
+            for scenario, trials in sorted(survey.trials.items())
+        },
+    )
+
+
+def _write_runs(bundle: BundleWriter, wanted: TraceImport, survey: TraceSurvey) -> tuple[BatchTally, Counter[Outcome]]:
+    orders = survey.orders()
+    tally, outcomes = BatchTally(), Counter[Outcome]()
+    unstated = {file: _changed_at(file) for file in wanted.files} if wanted.recorded_at is None else {}
+    for item in placed_runs(wanted.files, format_name=wanted.format_name):
+        if isinstance(item, TraceError):
+            raise item
+        if not survey.wants(item.trial):
+            continue
+        order = orders.pop((item.run.scenario_id, item.trial), None)
+        if order is None:
+            raise TraceError("was changed while it was read.", file=item.file)
+        ended_at = item.run.created_at or wanted.recorded_at or unstated[item.file]
+        run = _imported_run(item, order, wanted.grading, ended_at=ended_at)
+        bundle.add(run, item.run.trajectory)
+        tally.add(run)
+        outcomes[run.outcome] += 1
+    if orders:
+        raise TraceError("was changed while it was read.", file=wanted.files[0])
+    return tally, outcomes
+
+
+def _imported_run(placed: PlacedRun, order: int, grading: ScenarioGrading | None, *, ended_at: datetime) -> Run:
+    traced = placed.run
+    trajectory = traced.trajectory
+    grade = traced.grade
+    violations = None
+    if grading is not None and trajectory is not None:
+        scenario = grading.scenarios[traced.scenario_id]
+        grade = _structural_grade(scenario, traced)
+        violations = violations_in(trajectory, scenario.policies)
+    return Run(
+        scenario_id=traced.scenario_id,
+        order=order,
+        created_at=ended_at,
+        outcome=grade.outcome,
+        reason=_reason(grade, traced),
+        score_points=grade.score_points,
+        assertions=grade.assertions,
+        violations=violations,
+        trajectory_digest=None if trajectory is None else trajectory_digest(trajectory),
+        tools=() if trajectory is None else trajectory.tools,
+        step_count=0 if trajectory is None else len(trajectory.steps),
+        usage=traced.usage,
+        cost_usd=traced.cost_usd,
+        seconds=traced.seconds,
+    )
+
+
+def _structural_grade(scenario: Scenario, traced: TraceRun) -> TraceGrade:
+    """Return the grade by a scenario's assertions. A run that broke, or stopped at its own limit, keeps that as its outcome."""
+    assert traced.trajectory is not None
+    facts = RunFacts(trajectory=traced.trajectory, usage=traced.usage, cost_usd=traced.cost_usd, seconds=traced.seconds)
+    found = grade_structurally(scenario, facts)
+    ended = traced.grade.outcome if traced.grade.outcome in ("agent_error", "budget_stop", "harness_error") else None
+    return TraceGrade(
+        outcome=ended or found.outcome,
+        reason=traced.grade.reason if ended else found.reason or "",
+        score_points=found.score_points,
+        assertions=found.results,
+    )
+
+
+def _reason(grade: TraceGrade, traced: TraceRun) -> str | None:
+    """Return why a run did not pass, and what problems it was imported with; None where there is nothing to say."""
+    sentences = [] if grade.outcome == "passed" else [grade.reason]
+    if traced.problems:
+        named = "; ".join(problem.words for problem in traced.problems[:MAX_PROBLEMS_IN_REASON])
+        rest = len(traced.problems) - MAX_PROBLEMS_IN_REASON
+        sentences.append(f"imported with problems: {named}{f'; and {rest:,} more' if rest > 0 else ''}")
+    return clip(". ".join(sentence.rstrip(".") for sentence in sentences) + ".", MAX_REASON_CHARS) if sentences else None
+
+
+def _only(names: set[str]) -> str | None:
+    return next(iter(names)) if len(names) == 1 else None
+
+
+def _changed_at(file: Path) -> datetime:
+    return datetime.fromtimestamp(int(file.stat().st_mtime), tz=UTC)
+
+
+def _placed(temporary: Path, final: Path) -> bool:
+    """Give a finished bundle its name; return False where a file has it already, which is left as it is."""
+    try:
+        os.link(temporary, final)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise BundleError(f"cannot be written: {error.strerror or error}.", file=final) from error
+    return True
