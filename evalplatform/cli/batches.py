@@ -1,0 +1,67 @@
+"""`evalplatform batches`: the recorded batches of the project."""
+
+from typing import Annotated
+
+import typer
+
+from evalplatform.cli.project import ProjectOption
+
+app = typer.Typer(help="Recorded batches of runs: list them, look at one.", no_args_is_help=True)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+@app.command("list")
+def list_batches(
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, the newest ones.")] = 50,
+    project: ProjectOption = None,
+    json_result: JsonOption = False,
+) -> int:
+    """List the stored batches, newest first: commit, branch, time, runs, how many passed. Exit code 1 when there is none."""
+    import orjson
+
+    from evalplatform.cli.console import required_project, say
+    from evalplatform.reports.batch_overview import batch_json, batch_list_lines
+    from evalplatform.wiring import OpenedProject
+
+    with OpenedProject(required_project(project)) as opened:
+        found = list(opened.batch_store.batches(limit=limit + 1))
+    shown = found[:limit]
+    if json_result:
+        typer.echo(orjson.dumps([batch_json(batch) for batch in shown], option=orjson.OPT_INDENT_2).decode())
+    else:
+        for line in batch_list_lines(shown):
+            typer.echo(line)
+    if len(found) > limit:
+        say(f"there are older ones: --limit shows more than {limit:,}.")
+    if not found:
+        say("no batch is stored; `evalplatform push BUNDLE` stores one.")
+    return 0 if found else 1
+
+
+@app.command("show")
+def show(
+    batch_id: Annotated[str, typer.Argument(metavar="BATCH", help="The batch's id.")],
+    project: ProjectOption = None,
+    json_result: JsonOption = False,
+) -> int:
+    """Show one batch: what it was recorded with, how far it was scanned, and how many runs of each scenario passed."""
+    import orjson
+
+    from evalplatform.cli.console import required_project
+    from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
+    from evalplatform.comparisons.batches.scenario_runs import runs_by_scenario
+    from evalplatform.reports.batch_overview import batch_json, batch_lines
+    from evalplatform.wiring import OpenedProject
+
+    with OpenedProject(required_project(project)) as opened:
+        store = opened.batch_store
+        batch = store.batch(batch_id)
+        scenarios = list(runs_by_scenario(BatchRuns(batch, lambda: store.runs(batch.id))))
+    if json_result:
+        result = batch_json(batch) | {"scenarios": [scenario.model_dump(mode="json") for scenario in scenarios]}
+        typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
+    else:
+        for line in batch_lines(batch, scenarios):
+            typer.echo(line)
+    return 0
