@@ -50,6 +50,10 @@ class BatchStore(Protocol):
         """Iterate over the batches, newest first (by recorded time, then id): those recorded at `since` or later, at most `limit`."""
         ...
 
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids of all batches, newest first as in `batches`, reading nothing else of them."""
+        ...
+
     def runs(self, batch_id: str) -> Iterator[Run]:
         """Iterate over a batch's runs in the order of scenario id (code points), then order; a page of them is in memory at a time."""
         ...

@@ -89,6 +89,13 @@ class SqlBatchStore:
         """
         return islice(self._newest_first(since), limit)
 
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids of all batches, newest first as in `batches`, reading nothing else. Raises StorageUnavailableError."""
+        found = select(batches_table.c.batch_id).where(batches_table.c.project == self._project)
+        newest_first = found.order_by(batches_table.c.recorded_at.desc(), batches_table.c.batch_id.desc())
+        with read_transaction(self._engine) as connection:
+            return tuple(connection.execute(newest_first).scalars())
+
     def runs(self, batch_id: str) -> Iterator[Run]:
         """Iterate over a batch's runs in the order of scenario id (code points), then order; a page of them is in memory at a time.
 
