@@ -56,7 +56,8 @@ def _what_came_out(manifest: ArtifactManifest) -> dict[str, Any]:
 
 def _batch(facts: BatchFacts) -> dict[str, Any]:
     ended = facts.outcomes
-    passed = f"{facts.passed_scenarios:,} of {plural(facts.scenarios, 'scenario')} passed in every graded run, {facts.mixed_scenarios:,} in some."
+    scenarios = plural(facts.scenarios, "scenario")
+    passed = f"{facts.passed_scenarios:,} of {scenarios} passed in every graded run, {facts.mixed_scenarios:,} in some."
     known = {"commit": facts.commit, "branch": facts.branch, "agent": facts.agent, "model": facts.model, "judge": facts.judge}
     return {
         "result": dg.MetadataValue.md(markdown_text(passed)),

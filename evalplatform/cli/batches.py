@@ -1,4 +1,4 @@
-"""`evalplatform batches`: the recorded batches of the project."""
+"""`evalplatform batches`: the recorded batches of the project, and what they say together."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ import typer
 
 from evalplatform.cli.project import ProjectOption
 
-app = typer.Typer(help="Recorded batches of runs: list them, look at one.", no_args_is_help=True)
+app = typer.Typer(help="Recorded batches of runs: list them, look at one, find unstable scenarios.", no_args_is_help=True)
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -65,3 +65,24 @@ def show(
         for line in batch_lines(batch, scenarios):
             typer.echo(line)
     return 0
+
+
+@app.command("unstable")
+def unstable(project: ProjectOption = None, json_result: JsonOption = False) -> int:
+    """Show the scenarios that came out differently in separate batches of one commit, over the last 30 days. It decides nothing.
+
+    Exit code 0 whether there are any or not, and 2 when nothing ran twice on one commit, so that there is not enough evidence.
+    """
+    from evalplatform.cli.console import required_project
+    from evalplatform.reports.unstable_report import unstable_json, unstable_lines
+    from evalplatform.stages.unstable_scenarios import read_instability
+    from evalplatform.wiring import OpenedProject
+
+    with OpenedProject(required_project(project)) as opened:
+        reading = read_instability(opened.runs_context())
+    if json_result:
+        typer.echo(unstable_json(reading).decode())
+    else:
+        for line in unstable_lines(reading):
+            typer.echo(line)
+    return 0 if reading.has_evidence else 2
