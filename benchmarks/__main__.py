@@ -6,6 +6,7 @@ import sys
 
 from benchmarks import (
     backfill,
+    batch_comparison,
     help_page,
     large_artifact,
     million_scores,
@@ -29,6 +30,7 @@ BENCHMARKS = (
     backfill,
     registered_partitions,
     model_compare,
+    batch_comparison,
 )
 
 

@@ -10,6 +10,7 @@ class Size:
     `scores` are written, read and summed up, and half as many. `partitions` are judged by a new judge.
     `registered` partitions have been made and are looked at, and a tenth of them.
     `compared_questions` are in each of four runs that are compared, and twice as many.
+    `compared_scenarios` are in each of two batches that are compared, and half as many.
 
     `compiles_first`: measured processes find all modules compiled, as after a first run, even where the environment keeps Python from
     writing compiled modules. Compiling takes longer than all small benchmarks together, so they do without.
@@ -23,6 +24,7 @@ class Size:
     partitions: int
     registered: int
     compared_questions: int
+    compared_scenarios: int
     repeats: int
     compiles_first: bool
 
@@ -36,6 +38,7 @@ FULL = Size(
     partitions=200,
     registered=10_000,
     compared_questions=4_000,
+    compared_scenarios=10_000,
     repeats=5,
     compiles_first=True,
 )
@@ -48,6 +51,7 @@ SMALL = Size(
     partitions=3,
     registered=200,
     compared_questions=60,
+    compared_scenarios=100,
     repeats=1,
     compiles_first=False,
 )
