@@ -117,10 +117,9 @@ def reply_trajectory(reply: ContractReply, asked: Sequence[str]) -> Trajectory:
     said = iter([step.text for step in trajectory.steps if isinstance(step, MessageStep) and step.role == "user"])
     for number, message in enumerate(asked if reply.ended == "finished" else asked[:1], start=1):
         if message not in said:  # an iterator goes on behind what it found, so this is a test of order as well
-            raise TraceError(
-                f"is not the whole conversation: the user's message {number} ({clip(message, SHOWN_LIMIT_CHARS)!r}) is missing, as it was sent.",
-                field="messages",
-            )
+            shown = clip(message, SHOWN_LIMIT_CHARS)
+            rule = f"is not the whole conversation: the user's message {number} ({shown!r}) is missing, as it was sent."
+            raise TraceError(rule, field="messages")
     return trajectory
 
 
