@@ -22,6 +22,7 @@ from evalplatform.cli import (
     batch,
     batches,
     cross_judge,
+    diff,
     doctor,
     import_,
     judge,
@@ -80,6 +81,7 @@ backfill.add_commands(app)
 cross_judge.add_commands(app)
 push.add_commands(app)
 import_.add_commands(app)
+diff.add_commands(app)
 
 
 def exit_code(arguments: Sequence[str]) -> int:

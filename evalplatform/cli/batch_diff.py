@@ -1,0 +1,148 @@
+"""What `evalplatform diff` prints and writes, of two batches as a whole or of one scenario."""
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import orjson
+import typer
+
+from evalplatform.cli.console import say
+from evalplatform.cli.diff import Sides
+from evalplatform.cli.diff_outputs import DiffOutputs
+from evalplatform.cli.files import write_if_changed
+from evalplatform.cli.results import table_lines
+from evalplatform.comparisons.batches.compare import compare_batches
+from evalplatform.comparisons.batches.records import BatchComparison, ScenarioChange
+from evalplatform.kernel.errors import UnknownNameError
+from evalplatform.kernel.text import plural
+from evalplatform.reports.batch_comparison_html import batch_comparison_html
+from evalplatform.reports.batch_comparison_markdown import batch_comparison_markdown, lines_above, lines_below
+from evalplatform.reports.batch_comparison_report import batch_comparison_report
+from evalplatform.reports.batch_comparison_v3 import V3Writer
+from evalplatform.reports.batch_comparison_words import change_words, counts_of_both, not_compared_reason, run_words
+from evalplatform.reports.headline_words import baseline_words, headline_sentence
+from evalplatform.reports.trajectory_diff_text import trajectory_diff_lines
+from evalplatform.reports.visible import one_line
+from evalplatform.stages.batch_diff import RunDiff, diff_page, diff_page_names, diff_pages, first_divergence, opened_run_diff
+
+PASSES, FAILS, NOT_ANSWERED = 0, 1, 2
+
+
+def report_batches(sides: Sides, outputs: DiffOutputs) -> int:
+    """Compare two batches, write what was asked for, print the result, and return the exit code."""
+    data = BytesIO()
+    wants_json = outputs.prints_json or outputs.json_file is not None
+    writer = V3Writer(data) if wants_json else None
+    comparison = compare_batches(sides.baseline.runs, sides.candidate.runs, on_row=None if writer is None else writer.add)
+    if writer is not None:
+        writer.finish(comparison, choice=sides.choice)
+    _write_reports(comparison, sides, outputs)
+    if outputs.json_file is not None:
+        _write(outputs.json_file, data.getvalue())
+    if outputs.prints_json:
+        typer.echo(data.getvalue().decode(), nl=False)
+    else:
+        for line in _lines(comparison, sides):
+            typer.echo(line)
+    return _exit_code(comparison)
+
+
+def print_scenario(sides: Sides, scenario_id: str, outputs: DiffOutputs) -> int:
+    """Print where the two runs of one scenario part, write the page if asked for, and return the exit code.
+
+    Raises:
+        UnknownNameError: neither batch has the scenario.
+    """
+    rows: dict[str, ScenarioChange] = {}
+    comparison = compare_batches(sides.baseline.runs, sides.candidate.runs, on_row=lambda row: rows.update({row.scenario_id: row}))
+    if comparison.counts and scenario_id not in rows:
+        raise UnknownNameError("scenario", scenario_id, rows, field="--scenario")
+    row = rows.get(scenario_id)
+    if row is None:
+        for line in lines_above(batch_comparison_report(comparison, choice=sides.choice)):
+            typer.echo(line)
+        return NOT_ANSWERED
+    found = opened_run_diff(row, sides.baseline, sides.candidate)
+    if outputs.page is not None and found is not None:
+        _write(outputs.page, diff_page(row, found, comparison).encode())
+    if outputs.prints_json:
+        typer.echo(orjson.dumps(_scenario_payload(row, found, comparison), option=orjson.OPT_INDENT_2).decode())
+    else:
+        for line in _scenario_lines(row, found):
+            typer.echo(one_line(line) if not line.startswith("  ") else f"  {one_line(line)}")
+    if row.change == "newly_failing":
+        return FAILS
+    return NOT_ANSWERED if found is None or row.change == "not_compared" else PASSES
+
+
+def _exit_code(comparison: BatchComparison) -> int:
+    if comparison.verdict == "incomparable":
+        return NOT_ANSWERED
+    return FAILS if comparison.would_fail else PASSES
+
+
+def _lines(comparison: BatchComparison, sides: Sides) -> Iterator[str]:
+    report = batch_comparison_report(comparison, choice=sides.choice)
+    if sides.choice != "named":
+        yield baseline_words(comparison.baseline.id, comparison.candidate.id, sides.choice)
+    yield one_line(headline_sentence(comparison, divergence=first_divergence(comparison, sides.baseline, sides.candidate)))
+    yield from lines_above(report)
+    if report.table.rows:
+        yield ""
+        yield from table_lines(report.table)
+    yield from lines_below(report)
+
+
+def _scenario_lines(row: ScenarioChange, found: RunDiff | None) -> Iterator[str]:
+    verdicts = f"{run_words(row.baseline)} → {run_words(row.candidate)}"
+    yield f"{row.scenario_id}: {change_words(row)}; {verdicts}; runs passed {counts_of_both(row)}"
+    if row.change == "not_compared":
+        yield not_compared_reason(row)
+    if found is None:
+        yield "There are no two trajectories to compare: a side has no run, could not run, or its trajectory is no longer kept."
+    else:
+        yield "A is the baseline's run, B the candidate's."
+        yield from trajectory_diff_lines(found.diff)
+
+
+def _scenario_payload(row: ScenarioChange, found: RunDiff | None, comparison: BatchComparison) -> dict[str, object]:
+    return {
+        "baseline": comparison.baseline.id,
+        "candidate": comparison.candidate.id,
+        "scenario": row.model_dump(mode="json"),
+        "trajectory_diff": None
+        if found is None
+        else {**found.diff.model_dump(mode="json", exclude={"lines"}), "differing_steps": found.diff.differing_steps},
+    }
+
+
+def _write_reports(comparison: BatchComparison, sides: Sides, outputs: DiffOutputs) -> None:
+    """Write the diff pages first, then the reports, so that no report leads to a page that there is not yet."""
+    pages = _write_diff_pages(comparison, sides, outputs)
+    for path, render in ((outputs.markdown, batch_comparison_markdown), (outputs.page, batch_comparison_html)):
+        if path is not None:
+            links = {scenario_id: outputs.address(file_name, seen_from=path) for scenario_id, file_name in pages.items()}
+            _write(path, render(batch_comparison_report(comparison, choice=sides.choice, diff_pages=links)).encode())
+
+
+def _write_diff_pages(comparison: BatchComparison, sides: Sides, outputs: DiffOutputs) -> dict[str, str]:
+    """Write the pages of the rows, and return the file names of those that there are, by scenario id."""
+    if outputs.diff_folder is None:
+        return {}
+    names = diff_page_names(comparison)
+    written: dict[str, str] = {}
+    pages = diff_pages(comparison, sides.baseline, sides.candidate, names=names, comparison_file=outputs.back_link)
+    for page in pages:
+        write_if_changed(outputs.diff_folder / page.file_name, page.html.encode())
+        written[page.scenario_id] = page.file_name
+    if written:
+        say(f"wrote {plural(len(written), 'trajectory diff')} to {outputs.diff_folder}")
+    if len(written) < len(names):
+        say(f"{plural(len(names) - len(written), 'row')} without a diff page: a trajectory is no longer kept")
+    return written
+
+
+def _write(path: Path, data: bytes) -> None:
+    write_if_changed(path, data)
+    say(f"wrote {path}")

@@ -1,0 +1,91 @@
+"""One side of a comparison: a batch of the store, or a bundle that was never pushed. Both give a batch, its runs and their trajectories."""
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from evalplatform.artifacts.blobs import get_blob
+from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
+from evalplatform.kernel.errors import BundleError, ObjectNotFoundError
+from evalplatform.ports.batches import BatchStore
+from evalplatform.ports.object_store import ObjectStore
+from evalplatform.runs.bundle import BUNDLE_ENDING, read_bundle, recorded_runs
+from evalplatform.runs.records import Batch
+from evalplatform.runs.trajectory import Trajectory, trajectory_bytes
+
+ReadTrajectory = Callable[[str], Trajectory | None]
+"""Returns the trajectory with a digest; None where it is no longer kept."""
+
+
+class BatchSide(NamedTuple):
+    """A side, and how to open trajectories of it: those with the given digests are read while the context is open."""
+
+    runs: BatchRuns
+    open_trajectories: Callable[[Collection[str]], AbstractContextManager[ReadTrajectory]]
+
+    @property
+    def batch(self) -> Batch:
+        """The batch."""
+        return self.runs.batch
+
+
+def is_bundle_path(argument: str) -> bool:
+    """Return whether an argument names a bundle's file and no batch id: it ends as bundles do, holds a `/`, or is a file."""
+    return argument.endswith(BUNDLE_ENDING) or "/" in argument or Path(argument).is_file()
+
+
+def stored_side(batch_id: str, *, batches: BatchStore, objects: ObjectStore) -> BatchSide:
+    """Return a stored batch as a side.
+
+    Raises:
+        UnknownNameError: there is no such batch, with the nearest id.
+        InputError: it is a batch of another project.
+    """
+
+    @contextmanager
+    def opened(digests: Collection[str]) -> Iterator[ReadTrajectory]:
+        yield lambda digest: _stored_trajectory(objects, digest)
+
+    return BatchSide(BatchRuns(batches.batch(batch_id), lambda: batches.runs(batch_id)), opened)
+
+
+def bundle_side(path: Path) -> BatchSide:
+    """Return a finished bundle as a side; its runs are in memory, its trajectories are not.
+
+    Raises:
+        BundleError: it is no bundle, it cannot be read, or it is not finished.
+    """
+    bundle = read_bundle(path)
+    if not bundle.is_finished:
+        raise BundleError(
+            "is not finished, so it is no batch yet: the command that recorded it goes on from where it was stopped.", file=path
+        )
+
+    @contextmanager
+    def opened(digests: Collection[str]) -> Iterator[ReadTrajectory]:
+        wanted = frozenset(digests)
+        with TemporaryDirectory(prefix="evalplatform-diff-") as folder:
+            for recorded in recorded_runs(path) if wanted else ():
+                if recorded.trajectory is not None and recorded.run.trajectory_digest in wanted:
+                    _place(folder, recorded.run.trajectory_digest).write_bytes(trajectory_bytes(recorded.trajectory))
+            yield lambda digest: _laid_down_trajectory(folder, digest)
+
+    return BatchSide(BatchRuns(bundle.batch, lambda: iter(bundle.runs)), opened)
+
+
+def _stored_trajectory(objects: ObjectStore, digest: str) -> Trajectory | None:
+    try:
+        return Trajectory.model_validate_json(get_blob(objects, digest))
+    except ObjectNotFoundError:
+        return None
+
+
+def _laid_down_trajectory(folder: str, digest: str) -> Trajectory | None:
+    place = _place(folder, digest)
+    return Trajectory.model_validate_json(place.read_bytes()) if place.exists() else None
+
+
+def _place(folder: str, digest: str | None) -> Path:
+    return Path(folder, str(digest).removeprefix("sha256:"))
