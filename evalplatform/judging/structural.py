@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from evalplatform.kernel.text import clip, plural
 from evalplatform.kernel.values import Value
 from evalplatform.runs.assertions.assertion import RunFacts, assertion_kinds
 from evalplatform.runs.records import AssertionResult
@@ -57,8 +58,7 @@ def grade_structurally(scenario: Scenario, facts: RunFacts) -> StructuralGrade:
 def assertion_label(spec: AssertionSpec) -> str:
     """Return an assertion on one line, as results name it: `tool_called: issue_refund`; a long argument is cut."""
     argument = spec.argument if isinstance(spec.argument, str) else json.dumps(spec.argument, ensure_ascii=False)
-    label = " ".join(f"{spec.kind}: {argument}".split())
-    return label if len(label) <= MAX_LABEL_CHARS else f"{label[: MAX_LABEL_CHARS - 1]}…"
+    return clip(" ".join(f"{spec.kind}: {argument}".split()), MAX_LABEL_CHARS)
 
 
 def _result(spec: AssertionSpec, facts: RunFacts) -> AssertionResult:
@@ -73,7 +73,7 @@ def _ungraded_reason(results: Sequence[AssertionResult]) -> str:
 
 
 def _failed_reason(failed: Sequence[AssertionResult], checked_count: int) -> str:
-    return f"{len(failed)} of {checked_count} checked assertion{'s'[: checked_count != 1]} failed: {_named(failed)}"
+    return f"{len(failed)} of {plural(checked_count, 'checked assertion')} failed: {_named(failed)}"
 
 
 def _named(results: Sequence[AssertionResult]) -> str:

@@ -44,6 +44,11 @@ class Project:
         """Where the project keeps its own state: `.evalplatform` beside the project file."""
         return self.root / ".evalplatform"
 
+    @property
+    def scenario_file(self) -> Path | None:
+        """The project's scenario file, or None where it has none; `load_scenario_set` reads it."""
+        return None if self.settings.scenarios is None else self.root / self.settings.scenarios
+
     def suite(self, suite_id: str) -> SuiteSettings:
         """Return a suite by id, or raise UnknownNameError."""
         return self._named("suite", suite_id, self.settings.suites, "suites")
@@ -149,6 +154,9 @@ def load_project(path: Path, *, environ: Mapping[str, str] = os.environ) -> Proj
         raise ProjectFileError(rule, file=path, line=line_of(data, loc), field=".".join(str(part) for part in loc))
     granted = _granted(settings.tenant, deployment).narrowed_by(settings.entitlements)
     project = Project(root=path.parent, settings=settings, file=path, deployment=deployment, entitlements=granted)
+    if project.scenario_file is not None and not project.scenario_file.is_file():
+        rule = f"the scenario file {settings.scenarios!r} is not there."
+        raise ProjectFileError(rule, file=path, line=line_of(data, ("scenarios",)), field="scenarios")
     _check_arm_specs(project, data)
     _check_plugins(project, data)
     _check_idle_plugins(project, data)

@@ -137,6 +137,7 @@ class ProjectFile(Value):
     products: dict[Text, ProductSettings] = Field(default_factory=dict)
     suites: dict[Id, SuiteSettings] = Field(default_factory=dict)
     budgets: dict[Id, BudgetSettings] = Field(default_factory=dict)
+    scenarios: Text | None = Field(default=None, description="The scenario file: what agents are asked, and what is checked of their runs.")
     entitlements: Entitlements = Field(
         default=Entitlements(), description="What this project may use of what the deployment grants its tenant; it never widens that."
     )

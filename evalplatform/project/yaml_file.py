@@ -1,5 +1,6 @@
 """Reading YAML so that every error can name its line."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,12 +11,16 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from evalplatform.kernel.errors import ProjectFileError, nearest_name
-from evalplatform.kernel.keys import slug
+from evalplatform.kernel.keys import KEY_PATTERN, slug
 from evalplatform.kernel.values import Value
+from evalplatform.runs.records import ONE_LINE
 
 Loc = tuple[int | str, ...]
 
-KEY_VARIABLE_FIELD = "key_env"
+KEY_VARIABLE_FIELDS = frozenset({"key_env", "auth_env"})
+"""Fields that name an environment variable which holds a secret; of `KEY_VARIABLE_SECTIONS` each entry does."""
+
+KEY_VARIABLE_SECTIONS = frozenset({"env", "headers_env"})
 
 
 def read_yaml_mapping(path: Path) -> CommentedMap:
@@ -84,23 +89,41 @@ def line_of(data: CommentedMap, loc: Sequence[int | str]) -> int | None:
     return line
 
 
-def error_from_validation(error: ValidationError, *, model: type[Value], data: CommentedMap, path: Path) -> ProjectFileError:
-    """Return the first problem of a validation as one error with line, dotted field and nearest valid name."""
-    problems = error.errors(include_url=False)
-    first = next((problem for problem in problems if problem["type"] == "extra_forbidden"), problems[0])
-    loc = _loc_in_file(first["loc"], data)
-    rule, nearest = problem_sentence(first, [problem for problem in problems if _loc_in_file(problem["loc"], data) == loc]), None
+def error_from_validation(error: ValidationError, *, model: object, data: CommentedMap, path: Path, at: Loc = ()) -> ProjectFileError:
+    """Return the first problem of a validation as one error with line, dotted field and nearest valid name.
+
+    `model` is the type that was asked for: a value class, or any type that holds some. `at` is where in the file that value stands.
+    """
+    problems = [(_loc_in_file(problem, data, at), problem) for problem in error.errors(include_url=False)]
+    loc, first = _most_telling(problems)
+    rule, nearest = problem_sentence(first, [problem for other, problem in problems if other == loc]), None
     if first["type"] == "extra_forbidden":
-        known = _fields_at(model, loc[:-1])
+        known = _fields_at(model, loc[len(at) : -1])
         rule, nearest = f"unknown key (known here: {', '.join(sorted(known))}).", nearest_name(str(loc[-1]), known)
-    elif loc and loc[-1] == KEY_VARIABLE_FIELD:
+    elif _names_a_variable(loc):
         # Whatever stands here may be a key that was pasted: it is repeated nowhere, nor is any name made of it.
         rule = (
             "must be the name of an environment variable (letters, digits and '_'), never the key itself; what stands there is not shown."
         )
-    elif first["type"] == "string_pattern_mismatch":
+    elif _is_no_id(first):
         nearest = slug(str(first["input"])) or None
+    elif first["type"] == "literal_error":
+        nearest = nearest_name(str(first["input"]), _QUOTED.findall(first.get("ctx", {}).get("expected", "")))
     return ProjectFileError(rule, file=path, line=line_of(data, loc), field=".".join(str(part) for part in loc), nearest=nearest)
+
+
+def _most_telling(problems: Sequence[tuple[Loc, ErrorDetails]]) -> tuple[Loc, ErrorDetails]:
+    """Return the first unknown key, else the first problem; of a value of several kinds, the one inside the kind that it looks like."""
+    unknown = next((found for found in problems if found[1]["type"] == "extra_forbidden"), None)
+    if unknown is not None:
+        return unknown
+    loc, first = problems[0]
+    inside = next((found for found in problems if len(found[0]) > len(loc) and found[0][: len(loc)] == loc), None)
+    return inside if inside is not None and first["type"] in _EXPECTED else (loc, first)
+
+
+def _names_a_variable(loc: Loc) -> bool:
+    return bool(loc) and (loc[-1] in KEY_VARIABLE_FIELDS or (len(loc) > 1 and loc[-2] in KEY_VARIABLE_SECTIONS))
 
 
 # What a value should have been, by pydantic's name of the problem. A value that may be one of several kinds has one problem for each.
@@ -118,10 +141,13 @@ _EXPECTED = {
     "tuple_type": "a list",
 }
 _FIXED_RULES = {
+    "invalid-json-value": "holds what is no JSON value; a date or a time stands in quotes.",
     "missing": "is missing.",
     "string_too_short": "is empty.",
-    "too_short": "needs at least one entry.",
 }
+
+_QUOTED = re.compile(r"'([^']+)'")
+_PATTERN_WORDS = {ONE_LINE: "one line of text, without tabs and control characters"}
 
 
 def problem_sentence(problem: ErrorDetails, of_the_same_value: Sequence[ErrorDetails]) -> str:
@@ -129,32 +155,48 @@ def problem_sentence(problem: ErrorDetails, of_the_same_value: Sequence[ErrorDet
     kind = problem["type"]
     if kind in _FIXED_RULES:
         return _FIXED_RULES[kind]
+    if kind == "too_short":
+        least = problem.get("ctx", {}).get("min_length", 1)
+        return "needs at least one entry." if least == 1 else f"needs at least {least} entries."
     shown = problem.get("input")
     got = f" (got {shown!r})" if isinstance(shown, str | int | float | bool) or shown is None else ""
-    if kind == "string_pattern_mismatch":
+    if _is_no_id(problem):
         return f"an id is made of a-z, 0-9, '.', '_' and '-', starting with a letter or digit{got}."
+    if kind == "string_pattern_mismatch":
+        pattern = str(problem.get("ctx", {}).get("pattern"))
+        return f"must be {_PATTERN_WORDS.get(pattern, f'text of the pattern {pattern}')}{got}."
     expected = [_EXPECTED.get(other["type"], "") for other in of_the_same_value]
     if all(expected):
         return f"must be {' or '.join(dict.fromkeys(expected))}{got}."
-    message = problem["msg"].removeprefix("Value error, ").replace("Input should", "must", 1)
+    message = problem["msg"].removeprefix("Value error, ").replace("Input should", "must", 1).replace("must be True", "must be true")
     return f"{message[0].lower()}{message[1:]}{got}."
 
 
-def _loc_in_file(loc: Loc, data: CommentedMap) -> Loc:
-    """Return a location without what pydantic adds to it: the branches of a union (`ArmDeclaration`, `str`), and `[key]` for a bad key."""
+def _is_no_id(problem: ErrorDetails) -> bool:
+    return problem["type"] == "string_pattern_mismatch" and problem.get("ctx", {}).get("pattern") == f"^{KEY_PATTERN.pattern}$"
+
+
+def _loc_in_file(problem: ErrorDetails, data: CommentedMap, at: Loc) -> Loc:
+    """Return a problem's location without what pydantic adds to it: the branches of a union (`ArmDeclaration`, `str`), `[key]` for a key.
+
+    What the file does not hold is such an addition, save for the last part, where a key may be missing.
+    """
     kept: list[int | str] = []
     node: object = data
-    for part in loc:
+    for part in at:
+        node = node[part] if isinstance(node, CommentedMap | CommentedSeq) else None
+    parts = problem["loc"]
+    for place, part in enumerate(parts):
         if (isinstance(node, CommentedMap) and part in node) or (isinstance(node, CommentedSeq) and isinstance(part, int)):
             node = node[part]
-        elif part == "[key]" or "constrained-str" in str(part) or str(part) in ("ArmDeclaration", "bool", "float", "int", "str"):
+        elif place < len(parts) - 1 or problem["type"] != "missing":
             continue
         kept.append(part)
-    return tuple(kept)
+    return (*at, *kept)
 
 
-def _fields_at(model: type[Value], loc: Loc) -> list[str]:
-    current: object = model
+def _fields_at(model: object, loc: Loc) -> list[str]:
+    current = _value_class(model)
     for part in loc:
         fields = getattr(current, "model_fields", None)
         if fields is not None and part in fields:

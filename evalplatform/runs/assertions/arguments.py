@@ -24,8 +24,3 @@ Pattern = Annotated[str, StringConstraints(min_length=1), AfterValidator(_checke
 
 WholeCount = Annotated[int, Field(strict=True, ge=0)]
 Amount = Annotated[float, Field(strict=True, ge=0)]
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun: `1 call`, `2 calls`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

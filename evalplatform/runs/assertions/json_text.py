@@ -4,6 +4,8 @@ import json
 
 from pydantic import JsonValue
 
+from evalplatform.kernel.text import clip
+
 MAX_SHOWN_CHARS = 80
 
 
@@ -39,8 +41,7 @@ def json_equal(a: JsonValue, b: JsonValue) -> bool:
 
 def shown(value: JsonValue) -> str:
     """Return a value as JSON on one line, cut where it is long."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[: MAX_SHOWN_CHARS - 1]}…"
+    return clip(json.dumps(value, ensure_ascii=False), MAX_SHOWN_CHARS)
 
 
 def shown_text(text: str) -> str:

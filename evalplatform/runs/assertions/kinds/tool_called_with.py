@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from pydantic import Field, JsonValue
 
+from evalplatform.kernel.text import plural
 from evalplatform.kernel.values import Value
-from evalplatform.runs.assertions.arguments import ToolName, plural
+from evalplatform.runs.assertions.arguments import ToolName
 from evalplatform.runs.assertions.assertion import PASSED, AssertionKind, Finding, RunFacts, assertion_kinds, failed, unchecked
 from evalplatform.runs.assertions.json_pointer import JsonPointer, value_at
 from evalplatform.runs.assertions.json_text import NotJsonTextError, json_of
