@@ -8,8 +8,8 @@ import os
 import re
 import secrets
 import shlex
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,10 +24,11 @@ from evalplatform.artifacts.catalog import ArtifactCatalog, file_key
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.breaker import CircuitBreaker
 from evalplatform.calls.budget import Budget
-from evalplatform.calls.desk import CallDesk, Endpoint
+from evalplatform.calls.desk import SHARED_SCOPE, CallDesk, Endpoint
 from evalplatform.calls.limiter import EndpointLimiter
 from evalplatform.calls.progress import OnProgress, Progress
 from evalplatform.kernel.errors import InputError, StorageError, StorageUnavailableError
+from evalplatform.ports.agent_runner import AgentRunner
 from evalplatform.ports.batches import BatchStore
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.documents import DocumentSource
@@ -38,7 +39,9 @@ from evalplatform.ports.object_store import ObjectStore
 from evalplatform.project.key_register import KeyRegister
 from evalplatform.project.load import Project
 from evalplatform.project.schema import EndpointSettings, SuiteSettings
+from evalplatform.runs.agent_settings import AgentSettings, ModelAgent
 from evalplatform.stages.context import SuiteContext
+from evalplatform.stages.model_agents import open_model_agent
 from evalplatform.stages.runs_context import RunsContext
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ if TYPE_CHECKING:
 SQLITE_PREFIX = "sqlite:///"
 FILE_PREFIX = "file://"
 URL_BEGINNINGS = {"s3": "s3://", "file": "file:///"}
+BATCH_SCOPE_START = "batch:"
 MISSPELT_URL = re.compile(r"(s3|file)(//|:(?!//))")
 
 
@@ -165,13 +169,23 @@ class OpenedProject:
             library_id=library_id,
         )
 
+    def holds_batches(self) -> bool:
+        """Say whether any batch of the project is stored, without making or migrating a database; raises StorageUnavailableError."""
+        from evalplatform.adapters.batches.open import holds_batches
+
+        return holds_batches(self.database_url, project=self.project.settings.project)
+
     def runs_context(self) -> RunsContext:
         """Return what the stages of the agent side need."""
         return RunsContext(project=self.project, batches=self.batch_store, catalog=self.catalog, objects=self.store, clock=self.clock)
 
     @asynccontextmanager
-    async def open_desk(self, endpoint_id: str, *, run_id: str, cap_usd: float | None = None) -> AsyncIterator[CallDesk]:
+    async def open_desk(
+        self, endpoint_id: str, *, run_id: str, cap_usd: float | None = None, scope: str = SHARED_SCOPE
+    ) -> AsyncIterator[CallDesk]:
         """Open the call desk of an endpoint for one run; its connections are shared by all desks of the event loop.
+
+        What is asked in one `scope` of the ledger is replayed in that scope alone.
 
         Raises:
             InputError: the endpoint cannot be opened.
@@ -186,9 +200,49 @@ class OpenedProject:
                 clock=self.clock,
                 project=self.project.settings.project,
                 run_id=run_id,
+                scope=scope,
                 budget=None if cap_usd is None else self._budget(run_id, cap_usd),
                 retry=settings.retry,
             )
+
+    @asynccontextmanager
+    async def open_agent(
+        self, settings: AgentSettings, *, folder: Path, batch_key: str, cap_usd: float | None = None
+    ) -> AsyncIterator[AgentRunner]:
+        """Open a scenario set's agent, and close it after the body. Nothing is started, connected or asked before the first run.
+
+        Args:
+            settings: the `agent:` block.
+            folder: the folder of the scenario file, which relative paths in it start from.
+            batch_key: what a batch keeps when it is gone on with. A `model` agent's calls are in the ledger under `batch:<batch_key>`, so
+                that a resumed batch repeats none, and every other batch asks anew.
+            cap_usd: the batch's spend cap, which a `model` agent's calls are held to one by one.
+
+        Raises:
+            InputError: a name, a folder, a program or a variable that the settings name is not there; the field is named.
+        """
+        from evalplatform.adapters.agents.open import open_agent
+
+        chosen = settings.chosen
+        if isinstance(chosen, ModelAgent):
+            scope = f"{BATCH_SCOPE_START}{batch_key}"
+            async with open_model_agent(
+                chosen,
+                project=self.project,
+                suite_context=self.suite_context,
+                open_document_source=self._open_document_source,
+                open_desk=partial(self.open_desk, run_id=scope, cap_usd=cap_usd, scope=scope),
+            ) as model_agent:
+                yield model_agent
+            return
+        async with aclosing(open_agent(chosen, folder=folder, clock=self.clock)) as agent:
+            yield agent
+
+    def open_replay(self, recordings: Mapping[str, Path]) -> AgentRunner:
+        """Return a runner that replays recordings: the file of each scenario, by id. Raises InputError where one is not there."""
+        from evalplatform.adapters.agents.replay import open_replay
+
+        return open_replay(recordings)
 
     def shown_path(self, manifest: ArtifactManifest, file: str) -> str:
         """Return where a person finds a file of an artifact: its path in a local store, else the command that fetches it."""

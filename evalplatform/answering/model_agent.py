@@ -51,8 +51,8 @@ class ModelAgentRunner:
         """Return the conversation; see `ports.agent_runner.AgentRunner`.
 
         A call that got no reply after all its retries is a HarnessError: the model never had its say. A reply that is none, or empty, is
-        an `agent_error`, and an empty one at the token limit a `budget_stop`. Its seconds are those of its calls as the ledger has them: what
-        waits for a slot counts for no limit, a call that is paid for is never given up, and a replayed run took as long as the first time.
+        an `agent_error`, and an empty one at the token limit a `budget_stop`. Its seconds are those of its calls as the ledger has them:
+        waiting for a slot counts for no limit, a call that is paid for is never given up, and a replayed run took what it took before.
         """
         return await _Conversation(self, request).whole()
 

@@ -268,4 +268,5 @@ def _request(slot: RunSlot) -> AgentRequest:
         order=slot.order,
         max_seconds=slot.scenario.max_seconds,
         max_cost_usd=slot.scenario.max_cost_usd,
+        max_steps=slot.scenario.max_steps,
     )
