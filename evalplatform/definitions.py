@@ -1,16 +1,22 @@
 """The composition root for Dagster: one project, one code location."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import dagster as dg
 
 from assets.declared import group_name
 from assets.pools import suite_pools
+from assets.runs import batch_definitions
 from assets.suites import suite_definitions
-from evalplatform.kernel.errors import ProjectFileError
+from evalplatform.kernel.errors import ProjectFileError, StorageUnavailableError
 from evalplatform.kernel.text import plural
 from evalplatform.project.load import PROJECT_FILE_NAME, Project
 from evalplatform.stages.comparison_stages import project_comparisons, wanted_comparisons
+from evalplatform.wiring import OpenedProject
 from resources import project_resources
 from resources.project import project_of_code_location
+from sensors.batches import recorded_batches_sensor
 from sensors.new_judges import new_judges_sensor
 from sensors.partitions import partitions_sensor
 
@@ -41,7 +47,26 @@ def build_definitions(project: Project) -> dg.Definitions:
         resources=project_resources(file),
         executor=dg.in_process_executor,  # a step is one stage; model calls are concurrent inside it
     )
-    return dg.Definitions.merge(shared, *suites)
+    return dg.Definitions.merge(shared, *suites, *_agent_side(project, file))
+
+
+def _agent_side(project: Project, file: Path) -> Iterator[dg.Definitions]:
+    """Yield the definitions over batches where the project has any use for them, and what runs scenarios where it names some."""
+    if has_batches(project):
+        yield batch_definitions()
+        yield dg.Definitions(sensors=[recorded_batches_sensor(file)])
+
+
+def has_batches(project: Project) -> bool:
+    """Say whether a project has an agent side: batches in its batch store.
+
+    A database that does not answer is taken to hold some: assets that cannot be read say why, and assets that are not there say nothing.
+    """
+    with OpenedProject(project) as opened:
+        try:
+            return opened.holds_batches()
+        except StorageUnavailableError:
+            return True
 
 
 def _refuse_shared_groups(project: Project) -> None:

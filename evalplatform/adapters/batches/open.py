@@ -1,7 +1,14 @@
 """Opens a batch store by its database URL."""
 
-from evalplatform.adapters.batches.sql import SqlBatchStore
+from pathlib import Path
+
+from sqlalchemy import inspect
+
+from evalplatform.adapters.batches.sql import SqlBatchStore, batches_table
+from evalplatform.adapters.tables.engine import database_engine, read_transaction
 from evalplatform.adapters.tables.schema import migrated_engine
+
+SQLITE_PREFIX = "sqlite:///"
 
 
 def open_batch_store(url: str, *, project: str) -> SqlBatchStore:
@@ -17,3 +24,22 @@ def open_batch_store(url: str, *, project: str) -> SqlBatchStore:
         StorageError: the database was made by a newer version of evalplatform.
     """
     return SqlBatchStore(migrated_engine(url), project=project)
+
+
+def holds_batches(url: str, *, project: str) -> bool:
+    """Return whether the database at `url` holds a batch of the project. Nothing is made or migrated for the answer.
+
+    Raises:
+        InputError: the URL cannot be used.
+        StorageUnavailableError: the database does not answer.
+    """
+    if url.startswith(SQLITE_PREFIX) and not Path(url.removeprefix(SQLITE_PREFIX)).is_file():
+        return False
+    engine = database_engine(url)
+    try:
+        with read_transaction(engine) as connection:
+            if not inspect(connection).has_table(batches_table.name):
+                return False
+        return bool(SqlBatchStore(engine, project=project).ids())
+    finally:
+        engine.dispose()
