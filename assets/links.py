@@ -17,6 +17,7 @@ from evalplatform.stages.context import ArtifactHome
 
 FILE_PREFIX = "file://"
 PAGE_ENDING = ".html"
+SHOWN_FILES = 12
 
 
 def report_links(home: ArtifactHome, manifest: ArtifactManifest) -> dict[str, Any]:
@@ -32,7 +33,7 @@ def report_links(home: ArtifactHome, manifest: ArtifactManifest) -> dict[str, An
 
 
 def where_it_is(home: ArtifactHome, manifest: ArtifactManifest) -> dict[str, Any]:
-    """Return the command that fetches the files, where they lie, and each of them with its link, size and digest."""
+    """Return the command that fetches the files, where they lie, and the first of them with link, size and digest."""
     artifact = manifest.artifact
     folder = file_key(manifest, next(iter(manifest.files))).rpartition("/")[0]
     url = home.catalog.url
@@ -46,10 +47,12 @@ def where_it_is(home: ArtifactHome, manifest: ArtifactManifest) -> dict[str, Any
 
 def _file_table(home: ArtifactHome, manifest: ArtifactManifest) -> str:
     rows = []
-    for name, file in sorted(manifest.files.items()):
+    for name, file in sorted(manifest.files.items())[:SHOWN_FILES]:
         address = FileAddress(artifact=manifest.artifact, file=name, version=manifest.data_version)
         rows.append(f"| [{name}]({_url(home, address.path)}) | {file.size_bytes:,} | `{file.digest[:19]}…` |")
-    return "\n".join(["| File | Bytes | Digest |", "| --- | ---: | --- |", *rows])
+    left = len(manifest.files) - len(rows)
+    more = [f"| and {left:,} more | | |"] if left else []
+    return "\n".join(["| File | Bytes | Digest |", "| --- | ---: | --- |", *rows, *more])
 
 
 def _link(home: ArtifactHome, address: FileAddress | BundleAddress) -> dg.UrlMetadataValue:

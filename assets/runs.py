@@ -13,13 +13,17 @@ from assets.batch_partitions import BATCH_PARTITIONS, BATCH_TAG
 from assets.declared import OWNERS
 from assets.run_checks import comparison_check, comparison_check_specs
 from assets.runs_materialized import runs_key, runs_materialized
-from evalplatform.stages import batch_comparisons, recorded_batches, unstable_scenarios
+from evalplatform.stages import batch_comparisons, recorded_batches, scenario_sets, unstable_scenarios
 from evalplatform.stages.runs_context import RUNS
 from resources.project import ProjectResource
 
 COMPARE_JOB = "compare_batches"
 Recorded = dg.MaterializeResult[None] | dg.AssetCheckEvaluation
 
+_SCENARIOS = (
+    "The scenario file, checked and resolved: what an agent is asked, and what is checked of its runs. Asks nothing.\n\nUnpartitioned: a "
+    "batch keeps the digest of the scenarios that it was recorded with."
+)
 _BATCHES = (
     "A recorded batch: whose it is, how its runs ended, and a table of them. Asks nothing.\n\nA partition is a batch of the batch store, "
     "by its id; `evalplatform push` adds one there, and the sensor `recorded_batches` registers it here."
@@ -48,6 +52,19 @@ def batch_definitions() -> dg.Definitions:
             )
         ],
     )
+
+
+def scenario_definitions() -> dg.Definitions:
+    """Return the asset of the project's scenario file."""
+
+    @dg.multi_asset(
+        name=f"{RUNS}__{scenario_sets.ASSET}", specs=[runs_spec(scenario_sets, description=_SCENARIOS, kinds={"python", "json"})]
+    )
+    def scenario_set(context: dg.AssetExecutionContext, project: ProjectResource) -> dg.MaterializeResult[None]:
+        with project.opened_runs() as runs:
+            return runs_materialized(runs, scenario_sets.materialize_scenario_set(runs))
+
+    return dg.Definitions(assets=[scenario_set])
 
 
 def _batches_node() -> dg.AssetsDefinition:

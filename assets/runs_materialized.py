@@ -49,9 +49,7 @@ def _what_came_out(manifest: ArtifactManifest) -> dict[str, Any]:
         return _comparison(manifest)
     if asset == unstable_scenarios.ASSET:
         return _unstable(manifest)
-    facts = scenario_set_facts(manifest)
-    shown = {"scenarios": facts.scenarios, "replayed": facts.replayed, "digest": facts.digest}
-    return {**shown, **_points("warnings", facts.warnings)}
+    return {"dagster/row_count": manifest.facts["scenarios"], **scenario_set_facts(manifest).model_dump()}
 
 
 def _batch(facts: BatchFacts) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import dagster as dg
 
 from assets.declared import group_name
 from assets.pools import suite_pools
-from assets.runs import batch_definitions
+from assets.runs import batch_definitions, scenario_definitions
 from assets.suites import suite_definitions
 from evalplatform.kernel.errors import ProjectFileError, StorageUnavailableError
 from evalplatform.kernel.text import plural
@@ -51,17 +51,21 @@ def build_definitions(project: Project) -> dg.Definitions:
 
 
 def _agent_side(project: Project, file: Path) -> Iterator[dg.Definitions]:
-    """Yield the definitions over batches where the project has any use for them, and what runs scenarios where it names some."""
-    if has_batches(project):
+    """Yield the definitions over batches where the project has any use for them, and those over scenarios where it names some."""
+    if has_agent_side(project):
         yield batch_definitions()
         yield dg.Definitions(sensors=[recorded_batches_sensor(file)])
+    if project.settings.scenarios is not None:
+        yield scenario_definitions()
 
 
-def has_batches(project: Project) -> bool:
-    """Say whether a project has an agent side: batches in its batch store.
+def has_agent_side(project: Project) -> bool:
+    """Say whether a project names scenarios, or has batches in its batch store: one may import them and name none.
 
     A database that does not answer is taken to hold some: assets that cannot be read say why, and assets that are not there say nothing.
     """
+    if project.settings.scenarios is not None:
+        return True
     with OpenedProject(project) as opened:
         try:
             return opened.holds_batches()

@@ -1,11 +1,11 @@
-"""Stage `batch_comparisons` [candidate batch]: a batch beside the one recorded just before it, as JSON, Markdown and a page."""
+"""Stage `batch_comparisons` [candidate batch]: a batch beside the one recorded just before it, as JSON, Markdown and pages."""
 
 from io import BytesIO
+from itertools import islice
 
 from evalplatform.comparisons.batches.compare import compare_batches
 from evalplatform.comparisons.batches.headline import headline_baseline
 from evalplatform.comparisons.batches.records import BatchComparison, HeadlineChoice
-from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
 from evalplatform.kernel.errors import InputError
 from evalplatform.reports.batch_comparison_html import batch_comparison_html
 from evalplatform.reports.batch_comparison_markdown import batch_comparison_markdown
@@ -15,7 +15,8 @@ from evalplatform.reports.batch_comparison_view import BatchComparisonReport
 from evalplatform.reports.batch_comparison_words import counts_line, verdict_sentence
 from evalplatform.reports.html import Download
 from evalplatform.reports.view import Table
-from evalplatform.runs.records import Batch
+from evalplatform.stages.batch_diff import diff_page_names, diff_pages
+from evalplatform.stages.batch_sides import stored_side
 from evalplatform.stages.context import StageKey, StageResult, stored_result, unchanged_result
 from evalplatform.stages.facts import as_facts
 from evalplatform.stages.runs_context import RunsContext
@@ -26,12 +27,17 @@ CODE_VERSION = "1"
 JSON_FILE = "batch-comparison.json"
 MARKDOWN_FILE = "batch-comparison.md"
 HTML_FILE = "batch-comparison.html"
+DIFF_PREFIX = "diff."  # a scenario may be called as one of the files above
+MOST_DIFF_PAGES = 200
+"""Rows beyond have no page of their own here; `evalplatform diff --scenario` opens any."""
 PREVIEW_ROWS = 10
 PREVIEW_COLUMNS = ("Scenario", "Change", "Runs passed")
 
 
 def materialize_batch_comparison(context: RunsContext, candidate_id: str) -> StageResult:
-    """Compare a batch with the one recorded just before it, and store the report. Pure computation: no agent runs, no judge is asked.
+    """Compare a batch with the one recorded just before it, and store the report, with a page for the diff of each row's two runs.
+
+    Pure computation: no agent runs, no judge is asked.
 
     Raises:
         UnknownNameError: the store has no such batch.
@@ -42,16 +48,22 @@ def materialize_batch_comparison(context: RunsContext, candidate_id: str) -> Sta
     key = StageKey(context.artifact(ASSET, chosen.candidate.id), inputs=_inputs(chosen), code_version=CODE_VERSION)
     if (known := unchanged_result(context, key)) is not None:
         return known
+    baseline, candidate = (
+        stored_side(batch.id, batches=context.batches, objects=context.objects) for batch in (chosen.baseline, chosen.candidate)
+    )
     data = BytesIO()
     writer = V3Writer(data)
-    comparison = compare_batches(_runs_of(context, chosen.baseline), _runs_of(context, chosen.candidate), on_row=writer.add)
+    comparison = compare_batches(baseline.runs, candidate.runs, on_row=writer.add)
     writer.finish(comparison, choice=chosen.choice)
-    report = batch_comparison_report(comparison, choice=chosen.choice)
+    names = {name: f"{DIFF_PREFIX}{file}" for name, file in islice(diff_page_names(comparison).items(), MOST_DIFF_PAGES)}
+    pages = list(diff_pages(comparison, baseline, candidate, names=names, comparison_file=HTML_FILE))
+    report = batch_comparison_report(comparison, choice=chosen.choice, diff_pages={page.scenario_id: page.file_name for page in pages})
     downloads = [Download(label="Markdown", file_name=MARKDOWN_FILE), Download(label="JSON", file_name=JSON_FILE)]
     files = {
         JSON_FILE: data.getvalue(),
         MARKDOWN_FILE: batch_comparison_markdown(report).encode(),
         HTML_FILE: batch_comparison_html(report, downloads=downloads).encode(),
+        **{page.file_name: page.html.encode() for page in pages},
     }
     return stored_result(context, key, files=files, facts=as_facts(_facts(comparison, chosen, report)))
 
@@ -65,10 +77,6 @@ def chosen_batches(context: RunsContext, candidate_id: str) -> HeadlineChoice:
     if chosen is None:
         raise InputError(f"no batch that is still kept was recorded before {candidate.id}: a comparison needs two.")
     return chosen
-
-
-def _runs_of(context: RunsContext, batch: Batch) -> BatchRuns:
-    return BatchRuns(batch, lambda: context.batches.runs(batch.id))
 
 
 def _inputs(chosen: HeadlineChoice) -> dict[str, str]:

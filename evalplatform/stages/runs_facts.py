@@ -10,12 +10,17 @@ from evalplatform.runs.records import Outcome, Retention, ScanCoverage
 
 
 class ScenarioSetFacts(Value):
-    """Of `scenario_set`: its digest, and how many scenarios it has with which of them replayed; `warnings` are sentences."""
+    """Of `scenario_set`: how many scenarios it has, which of them are replayed and critical, and how many runs a batch of them plans.
+
+    `judge` is who grades, as a batch records it.
+    """
 
     digest: str
     scenarios: int
     replayed: int
-    warnings: tuple[str, ...] = ()
+    critical: int
+    planned_runs: int
+    judge: str
 
 
 class BatchFacts(Value):
