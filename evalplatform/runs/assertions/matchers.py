@@ -25,30 +25,34 @@ class Matcher(Value):
         present, absent: whether it is there at all, whatever it is.
     """
 
-    matches: Pattern | None = None
+    # A rule that is not given says nothing, whatever its default: `equals: null` is a rule, and no `equals` is none.
+    matches: Pattern = ""
     contains: JsonValue = None
     equals: JsonValue = None
     one_of: tuple[JsonValue, ...] = Field(default=(), min_length=1)
-    greater_than: Number | None = None
-    less_than: Number | None = None
-    present: Literal[True] | None = None
-    absent: Literal[True] | None = None
+    greater_than: Number = 0.0
+    less_than: Number = 0.0
+    present: Literal[True] = True
+    absent: Literal[True] = True
 
     @model_validator(mode="after")
     def _says_something(self) -> "Matcher":
         if not self.model_fields_set:
             raise ValueError(f"is an empty matcher; it has one of {', '.join(sorted(type(self).model_fields))}")
+        if "absent" in self.model_fields_set and len(self.model_fields_set) > 1:
+            raise ValueError("says that the value is absent, and what it is")
         return self
 
     def mismatch(self, value: JsonValue | Absent) -> str | None:
-        """Return why a value does not match, as words that follow its pointer; None where it matches or was not looked at to the end.
+        """Return why a value does not match, as words that follow its pointer; None where it matches.
 
         Raises:
             UndecidedMatchError: a pattern took longer than a search is given.
         """
+        wants_absent = "absent" in self.model_fields_set
         if isinstance(value, Absent):
-            return None if self.absent and self.model_fields_set == {"absent"} else "is absent"
-        if self.absent:
+            return None if wants_absent else "is absent"
+        if wants_absent:
             return f"is {shown(value)}, not absent"
         for name in sorted(self.model_fields_set - {"present"}):
             wanted = getattr(self, name)
