@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalplatform.runs.alignment import ARGUMENTS_COST, GAP_COST, OTHER_COST, aligned
+from evalplatform.runs.alignment import ARGUMENTS_COST, GAP_COST, OTHER_COST, Pair, aligned
 from evalplatform.runs.argument_shape import argument_shape
 from evalplatform.runs.folding import diff_view
 from evalplatform.runs.signature import Token, signature, units_of
@@ -14,6 +14,8 @@ from evalplatform.runs.trajectory import FileChangeStep, MessageStep, Step, Tool
 from evalplatform.runs.trajectory_diff import diff_trajectories
 from tests.support.run_strategies import JSON_VALUES, trajectories, trajectory_pairs
 
+USER, AGENT = Token("message", "user"), Token("message", "assistant")
+LOOKUP, REFUND = (Token("tool_call", tool, ("object",), has_result=True) for tool in ("lookup", "refund"))
 TOKENS = st.lists(
     st.one_of(
         st.builds(Token, st.just("message"), st.sampled_from(["user", "assistant"])),
@@ -124,6 +126,12 @@ def test_no_cheaper_way_lays_two_structures_side_by_side(a: list[Token], b: list
     assert [pair.b for pair in pairs if pair.b is not None] == list(range(len(b)))
     cost = sum(GAP_COST if pair.a is None or pair.b is None else pair_cost(a[pair.a], b[pair.b]) for pair in pairs)
     assert cost == least_cost(a, b)
+
+
+@given(TOKENS, TOKENS)
+@example([USER, REFUND], [LOOKUP, AGENT])  # two ways cost the same
+def test_which_side_comes_first_decides_no_tie(a: list[Token], b: list[Token]) -> None:
+    assert aligned(b, a) == tuple(Pair(pair.b, pair.a) for pair in aligned(a, b))
 
 
 @given(JSON_VALUES)
