@@ -44,6 +44,7 @@ def import_(
     """
     from evalplatform.adapters.clock import SystemClock
     from evalplatform.cli.console import found_project, no_project
+    from evalplatform.project.scenario_file import load_scenario_set
     from evalplatform.stages.import_runs import TraceImport, import_traces
 
     opened = found_project(project)
@@ -57,6 +58,7 @@ def import_(
         tenant=opened.settings.tenant if opened is not None else "default",
         format_name=format_name,
         trials=frozenset(trial or ()),
+        scenario_set=None if scenarios is None else load_scenario_set(scenarios, project=opened),
         agent=_checked_name(agent, "--agent"),
         model=_checked_name(model, "--model"),
         commit=_checked_name(commit, "--commit"),
@@ -77,6 +79,8 @@ def _lines(done: "ImportedTraces") -> list[str]:
 
     outcomes = ", ".join(f"{count:,} {outcome.replace('_', ' ')}" for outcome, count in done.outcomes.items())
     lines = [f"{plural(done.batch.run_count, 'run')} of {plural(done.scenarios, 'scenario')}: {outcomes}"]
+    if done.scenarios_without_runs:
+        lines.append(f"{plural(done.scenarios_without_runs, 'scenario')} of the scenario file without a run")
     if done.left_out_runs:
         lines.append(f"{plural(done.left_out_runs, 'run')} of other trials left out")
     if done.derived_ids:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from evalplatform.judging.structural import STRUCTURAL_JUDGE, grade_structurally
 from evalplatform.kernel.errors import BundleError, TraceError
 from evalplatform.kernel.text import clip
 from evalplatform.kernel.values import Value
+from evalplatform.project.scenario_set import ScenarioSet
 from evalplatform.runs.assertions.assertion import RunFacts
 from evalplatform.runs.batch_tally import BatchTally
 from evalplatform.runs.bundle import BUNDLE_ENDING, BundleWriter, new_bundle
@@ -28,22 +27,14 @@ from evalplatform.runs.traces.problems import ProblemKind
 from evalplatform.runs.traces.survey import PlacedRun, TraceSurvey, placed_runs, surveyed
 from evalplatform.runs.traces.trace import TraceGrade, TraceRun
 from evalplatform.runs.trajectory import trajectory_digest
-from evalplatform.stages.run_grading import MAX_REASON_CHARS
+from evalplatform.stages.run_grading import MAX_REASON_CHARS, passed_limit_words
 
 RECORDED_JUDGE = "recorded"
 """The judge's identity where the verdict is the one that the trace brings."""
 UNNAMED_AGENT = "imported"
 MAX_PROBLEMS_IN_REASON = 3
 
-
-@dataclass(frozen=True)
-class ScenarioGrading:
-    """What imported runs are graded by in place of their own verdict: the scenarios, and what the batch declares of them."""
-
-    scenarios: Mapping[str, Scenario]
-    planned: Mapping[str, PlannedScenario]
-    digest: str
-    policy: dict[str, JsonValue] | None
+ScenariosById = Mapping[str, Scenario] | None
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class TraceImport:
         files: the trace files.
         format_name: a name of `trace_formats`, None to find it out.
         trials: the trials to import; empty for all.
-        grading: the scenario set that grades, None for the verdict of the trace.
+        scenario_set: whose assertions grade the runs, and whose policies they are scanned for; None leaves the verdict of the trace.
         project, tenant: whose batch it becomes.
         agent, model: who acted; None for what the trace says.
         commit, branch: of the agent.
@@ -66,7 +57,7 @@ class TraceImport:
     tenant: str = "default"
     format_name: str | None = None
     trials: frozenset[int] = frozenset()
-    grading: ScenarioGrading | None = None
+    scenario_set: ScenarioSet | None = None
     agent: str | None = None
     model: str | None = None
     commit: str | None = None
@@ -80,6 +71,7 @@ class ImportedTraces(Value):
     Attributes:
         bundle: the file that was written, or that held the same batch already (`already_there`).
         outcomes: how many runs ended so.
+        scenarios_without_runs: scenarios of the scenario set that no trace has a run of; the batch does not hold them.
         left_out_runs: runs of trials that were not asked for.
         derived_ids: runs whose scenario id was made of the file's name, because they name none.
         problems: how often each kind of problem occurs, in `problem_runs` runs; `named_problems` words the first of them.
@@ -91,6 +83,7 @@ class ImportedTraces(Value):
     batch: Batch
     scenarios: int
     outcomes: dict[Outcome, int]
+    scenarios_without_runs: int
     left_out_runs: int
     derived_ids: int
     problems: dict[ProblemKind, int]
@@ -115,13 +108,14 @@ def import_traces(wanted: TraceImport, *, folder: Path, out: Path | None = None,
     """
     if out is not None and out.exists():
         raise _taken(out)
-    known = None if wanted.grading is None else frozenset(wanted.grading.scenarios)
+    scenarios = None if wanted.scenario_set is None else {scenario.id: scenario for scenario in wanted.scenario_set.scenarios}
+    known = None if scenarios is None else frozenset(scenarios)
     survey = surveyed(wanted.files, format_name=wanted.format_name, trials=wanted.trials, known_scenarios=known)
     header = _header(wanted, survey, now=now)
     temporary = (folder if out is None else out.parent) / f".import-{os.getpid()}{BUNDLE_ENDING}.tmp"
     try:
         with new_bundle(temporary, header) as bundle:
-            tally, outcomes = _write_runs(bundle, wanted, survey)
+            tally, outcomes = _write_runs(bundle, wanted, survey, scenarios)
             bundle.finish()
         batch = tally.batch(header, truncated_reason=None)
         final = folder / f"import-{batch.content_digest.removeprefix('sha256:')[:16]}{BUNDLE_ENDING}" if out is None else out
@@ -137,6 +131,7 @@ def import_traces(wanted: TraceImport, *, folder: Path, out: Path | None = None,
         batch=batch,
         scenarios=len(survey.trials),
         outcomes=dict(sorted(outcomes.items())),
+        scenarios_without_runs=len(known - set(survey.trials)) if known else 0,
         left_out_runs=survey.left_out,
         derived_ids=survey.derived_ids,
         problems=dict(sorted(survey.problems.items())),
@@ -151,8 +146,8 @@ def _taken(path: Path) -> BundleError:
 
 
 def _header(wanted: TraceImport, survey: TraceSurvey, *, now: datetime) -> BatchHeader:
-    grading = wanted.grading
-    declared = {} if grading is None else grading.planned
+    scenario_set = wanted.scenario_set
+    declared = {} if scenario_set is None else scenario_set.planned_all()
     return BatchHeader(
         tenant=wanted.tenant,
         project=wanted.project,
@@ -160,19 +155,21 @@ def _header(wanted: TraceImport, survey: TraceSurvey, *, now: datetime) -> Batch
         branch=wanted.branch,
         agent=wanted.agent or _only(survey.agents) or UNNAMED_AGENT,
         model=wanted.model or _only(survey.models),
-        judge=RECORDED_JUDGE if grading is None else STRUCTURAL_JUDGE,
+        judge=RECORDED_JUDGE if scenario_set is None else STRUCTURAL_JUDGE,
         origin="import",
         recorded_at=wanted.recorded_at or survey.latest or now,
-        scenario_set_digest=None if grading is None else grading.digest,
-        policy=None if grading is None else grading.policy,
+        scenario_set_digest=None if scenario_set is None else scenario_set.digest,
+        policy=None if scenario_set is None else scenario_set.policy_json,
         scenarios={
-            scenario: declared.get(scenario, PlannedScenario()).with_changes(planned_runs=len(trials))
+            scenario: declared.get(scenario, PlannedScenario()).with_changes(planned_runs=len(trials), leg="live")
             for scenario, trials in sorted(survey.trials.items())
         },
     )
 
 
-def _write_runs(bundle: BundleWriter, wanted: TraceImport, survey: TraceSurvey) -> tuple[BatchTally, Counter[Outcome]]:
+def _write_runs(
+    bundle: BundleWriter, wanted: TraceImport, survey: TraceSurvey, scenarios: Mapping[str, Scenario] | None
+) -> tuple[BatchTally, Counter[Outcome]]:
     orders = survey.orders()
     tally, outcomes = BatchTally(), Counter[Outcome]()
     unstated = {file: _changed_at(file) for file in wanted.files} if wanted.recorded_at is None else {}
@@ -185,7 +182,7 @@ def _write_runs(bundle: BundleWriter, wanted: TraceImport, survey: TraceSurvey) 
         if order is None:
             raise TraceError("was changed while it was read.", file=item.file)
         ended_at = item.run.created_at or wanted.recorded_at or unstated[item.file]
-        run = _imported_run(item, order, wanted.grading, ended_at=ended_at)
+        run = _imported_run(item, order, scenarios, ended_at=ended_at)
         bundle.add(run, item.run.trajectory)
         tally.add(run)
         outcomes[run.outcome] += 1
@@ -194,13 +191,13 @@ def _write_runs(bundle: BundleWriter, wanted: TraceImport, survey: TraceSurvey) 
     return tally, outcomes
 
 
-def _imported_run(placed: PlacedRun, order: int, grading: ScenarioGrading | None, *, ended_at: datetime) -> Run:
+def _imported_run(placed: PlacedRun, order: int, scenarios: ScenariosById, *, ended_at: datetime) -> Run:
     traced = placed.run
     trajectory = traced.trajectory
     grade = traced.grade
     violations = None
-    if grading is not None and trajectory is not None:
-        scenario = grading.scenarios[traced.scenario_id]
+    if scenarios is not None and trajectory is not None:
+        scenario = scenarios[traced.scenario_id]
         grade = _structural_grade(scenario, traced)
         violations = violations_in(trajectory, scenario.policies)
     return Run(
@@ -226,10 +223,15 @@ def _structural_grade(scenario: Scenario, traced: TraceRun) -> TraceGrade:
     assert traced.trajectory is not None
     facts = RunFacts(trajectory=traced.trajectory, usage=traced.usage, cost_usd=traced.cost_usd, seconds=traced.seconds)
     found = grade_structurally(scenario, facts)
-    ended = traced.grade.outcome if traced.grade.outcome in ("agent_error", "budget_stop", "harness_error") else None
+    outcome: Outcome = found.outcome
+    reason = found.reason or ""
+    if traced.grade.outcome in ("agent_error", "budget_stop", "harness_error"):
+        outcome, reason = traced.grade.outcome, traced.grade.reason
+    elif (limit := passed_limit_words(scenario, facts)) is not None:
+        outcome, reason = "budget_stop", limit
     return TraceGrade(
-        outcome=ended or found.outcome,
-        reason=traced.grade.reason if ended else found.reason or "",
+        outcome=outcome,
+        reason=reason,
         score_points=found.score_points,
         assertions=found.results,
     )

@@ -59,7 +59,7 @@ def graded_run(scenario: Scenario, order: int, reply: AgentReply, *, ended_at: d
     reason = grade.reason
     if reply.ended != "finished":
         outcome, reason = reply.ended, reply.reason or reply.ended
-    elif (passed_limit := _passed_limit(scenario, reply)) is not None:
+    elif (passed_limit := passed_limit_words(scenario, facts)) is not None:
         outcome, reason = "budget_stop", passed_limit
     return ungraded_run(scenario, order, reply, ended_at=ended_at, reason=reason or "").with_changes(
         outcome=outcome,
@@ -88,12 +88,12 @@ def ungraded_run(scenario: Scenario, order: int, reply: AgentReply, *, ended_at:
     )
 
 
-def _passed_limit(scenario: Scenario, reply: AgentReply) -> str | None:
+def passed_limit_words(scenario: Scenario, facts: RunFacts) -> str | None:
     """Return the sentence of the first own limit that the run passed, or None; what is not known passes none."""
     limits = (
-        ("seconds", scenario.max_seconds, reply.seconds),
-        ("US dollars", scenario.max_cost_usd, reply.cost_usd),
-        ("steps", scenario.max_steps, len(reply.trajectory.steps)),
+        ("seconds", scenario.max_seconds, facts.seconds),
+        ("US dollars", scenario.max_cost_usd, facts.cost_usd),
+        ("steps", scenario.max_steps, len(facts.trajectory.steps)),
     )
     for unit, most, taken in limits:
         if most is not None and taken is not None and taken > most:

@@ -16,8 +16,13 @@ ProblemKind = Literal[
     "large_message",
     "length_limit",
     "missing_content",
+    "model_call_failed",
+    "nested_agent",
     "part_not_kept",
+    "repeated_tool_run",
+    "reply_superseded",
     "reused_call_id",
+    "unfinished_log",
     "unfinished_span",
 ]
 PROBLEM_WORDS: dict[ProblemKind, str] = {
@@ -28,8 +33,13 @@ PROBLEM_WORDS: dict[ProblemKind, str] = {
     "large_message": "a message is over 1 MB; it is kept whole",
     "length_limit": "a reply was cut at the token limit",
     "missing_content": "a message has no content",
+    "model_call_failed": "a call of the model failed",
+    "nested_agent": "what an agent did inside a tool is left out; the tool's result stands for it",
     "part_not_kept": "a part of a message is no text; a placeholder stands for it",
+    "repeated_tool_run": "a tool was run again for the same call; the first result stands",
+    "reply_superseded": "the model was asked the same again; the reply that the conversation went on from stands",
     "reused_call_id": "a call uses the id of an earlier call that was answered; it was renamed",
+    "unfinished_log": "the log's evaluation did not come to its end",
     "unfinished_span": "a span has no end",
 }
 
