@@ -14,8 +14,8 @@ class BatchTally:
         self._ids: dict[tuple[str, int], str] = {}
         self._graded = self._passed = self._scanned = 0
 
-    def add(self, run: Run) -> None:
-        """Count one run.
+    def add(self, run: Run) -> str:
+        """Count one run and return its id, which takes a while to compute.
 
         Raises:
             InputError: its scenario has a run of that order already; or a text of it cannot be written as JSON.
@@ -23,10 +23,11 @@ class BatchTally:
         key = (run.scenario_id, run.order)
         if key in self._ids:
             raise InputError(f"holds run {run.order} of {run.scenario_id!r} twice.")
-        self._ids[key] = run.id
+        run_id = self._ids[key] = run.id
         self._graded += run.verdict is not None
         self._passed += run.verdict == "passed"
         self._scanned += run.violations is not None
+        return run_id
 
     def content_digest(self, header: BatchHeader) -> str:
         """Return the digest of a batch's content: its header and, by scenario and order, the ids of its runs, which cover all they say.

@@ -14,7 +14,7 @@ from evalplatform.kernel.errors import BundleError, InputError
 from evalplatform.ports.audit import AuditEntry
 from evalplatform.ports.batches import AddedBatch, BatchStore
 from evalplatform.ports.object_store import ObjectStore
-from evalplatform.runs.bundle import BundleReader, NumberedRun
+from evalplatform.runs.bundle import BundleReader, NumberedRun, recorded_runs, runs_alone
 from evalplatform.runs.records import Batch, BatchHeader, Run
 from evalplatform.runs.storable_text import refuse_nul
 from evalplatform.runs.trajectory import Trajectory, trajectory_bytes, trajectory_digest
@@ -45,7 +45,7 @@ def push_bundle(path: Path, *, project: str, tenant: str, batches: BatchStore, s
         return AddedBatch(batch=there, already_there=True)
     for chunk in _chunks(_trajectories(path)):
         put_blobs(store, chunk)
-    return batches.add(batch, _runs(path), entry=_audit_entry(batch, path, actor=actor, now=now))
+    return batches.add(batch, runs_alone(path), entry=_audit_entry(batch, path, actor=actor, now=now))
 
 
 def checked_batch(path: Path, *, project: str, tenant: str) -> Batch:
@@ -102,12 +102,8 @@ def _contradiction(run: Run, trajectory: Trajectory | None) -> str | None:
     return None
 
 
-def _runs(path: Path) -> Iterator[Run]:
-    return (recorded.run for recorded in BundleReader(path).recorded(with_trajectories=False))
-
-
 def _trajectories(path: Path) -> Iterator[bytes]:
-    for recorded in BundleReader(path).recorded():
+    for recorded in recorded_runs(path):
         if recorded.trajectory is not None:
             yield trajectory_bytes(recorded.trajectory)
 

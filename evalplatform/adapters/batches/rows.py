@@ -72,11 +72,11 @@ def batch_of(row: RowMapping, scenarios: Iterable[RowMapping]) -> Batch:
     )
 
 
-def run_row(batch_key: int, run: Run) -> Row:
+def run_row(batch_key: int, run: Run, *, run_id: str) -> Row:
     """Return the row of a run, without its violations."""
     nested = run.model_dump(mode="json", include=set(_JSON_COLUMNS))
     plain = {name: getattr(run, name) for name in _RUN_COLUMNS if name not in _JSON_COLUMNS}
-    keys = {"batch": batch_key, "run_order": run.order, "run_id": run.id, "is_scanned": run.violations is not None}
+    keys = {"batch": batch_key, "run_order": run.order, "run_id": run_id, "is_scanned": run.violations is not None}
     return keys | plain | nested
 
 

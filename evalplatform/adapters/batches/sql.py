@@ -190,9 +190,8 @@ def _insert_runs(connection: Connection, batch_key: int, runs: Iterable[Run]) ->
     tally = BatchTally()
     for chunk in _chunks(runs):
         for run in chunk:
-            tally.add(run)
             refuse_nul(run)
-        connection.execute(insert(runs_table), [run_row(batch_key, run) for run in chunk])
+        connection.execute(insert(runs_table), [run_row(batch_key, run, run_id=tally.add(run)) for run in chunk])
         for rows in _chunks(row for run in chunk for row in violation_rows(batch_key, run)):
             connection.execute(insert(violations_table), rows)
     return tally
