@@ -80,6 +80,7 @@ async def record_runs(
     grade: GradeRun,
     clock: Clock,
     on_progress: OnProgress,
+    judging_usd: Callable[[], float] = lambda: 0.0,
 ) -> RecordedRuns:
     """Make every run of the plan that the bundle does not hold yet, and finish the bundle.
 
@@ -91,6 +92,7 @@ async def record_runs(
         grade: turns what the agent did into a graded run.
         clock: says when a run ended.
         on_progress: told of each finished run.
+        judging_usd: what grading has cost until now; it counts towards the cap.
 
     Raises:
         StorageError: the bundle, or the ledger of a model agent, does not take what is finished; nothing more is asked then, and the
@@ -100,7 +102,7 @@ async def record_runs(
     slots = [slot for slot in plan.slots if (slot.scenario.id, slot.order) not in there]
     tally = CallTally()
     meter = ProgressMeter(STAGE_NAME, len(slots), clock, on_progress, tally=tally)
-    cap = None if plan.max_cost_usd is None else SpendCap(plan.max_cost_usd, kept)
+    cap = None if plan.max_cost_usd is None else SpendCap(plan.max_cost_usd, kept, judging_usd=judging_usd)
     recording = _Recording(bundle=bundle, agent_of=agent_of, grade=grade, clock=clock, meter=meter, tally=tally, cap=cap)
     await map_bounded(recording.fill, slots, concurrency=plan.concurrency)
     reason = recording.stopped
@@ -116,10 +118,11 @@ class SpendCap:
     one before it.
     """
 
-    def __init__(self, max_cost_usd: float, kept: Iterable[Run] = ()) -> None:
+    def __init__(self, max_cost_usd: float, kept: Iterable[Run] = (), *, judging_usd: Callable[[], float] = lambda: 0.0) -> None:
         costs = [run.cost_usd for run in kept if run.cost_usd is not None]
         self.max_cost_usd = max_cost_usd
         self.spent_usd = sum(costs)
+        self._judging_usd = judging_usd
         self._most_usd = max(costs, default=None)
         self._under_way = 0
         self._changed = asyncio.Condition()
@@ -131,7 +134,8 @@ class SpendCap:
                 if self._most_usd is None:
                     fits = self._under_way == 0
                 else:
-                    fits = self.spent_usd + (self._under_way + 1) * self._most_usd <= self.max_cost_usd
+                    under_way_usd = (self._under_way + 1) * self._most_usd
+                    fits = self.spent_usd + self._judging_usd() + under_way_usd <= self.max_cost_usd
                 if fits:
                     self._under_way += 1
                     return True
