@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import dagster as dg
 from pydantic import Field, ValidationError
 
-from assets.batch_partitions import BATCH_TAG, partitions_request, registered_batches
+from assets.batch_partitions import BATCH_PARTITIONS, BATCH_TAG, partitions_request, registered_batches
 from assets.runs import COMPARE_JOB
 from assets.runs_materialized import runs_key
 from assets.unfinished import PARTITION_TAG, UNFINISHED_RUNS
@@ -132,12 +132,14 @@ def _under_way(instance: dg.DagsterInstance) -> set[str]:
 
 
 def _request(batch_id: str, wanted: Wanted, *, attempt: int) -> dg.RunRequest:
+    # With the partition's tags Dagster takes the key as resolved. It would otherwise look it up, which it cannot do for one just added.
+    partition_tags = BATCH_PARTITIONS.get_tags_for_partition_key(batch_id)
     stages = (recorded_batches,) if wanted == "batch" else (recorded_batches, batch_comparisons)
     return dg.RunRequest(
         run_key=f"runs:{batch_id}:{wanted}:{attempt}",
         partition_key=batch_id,
         asset_selection=[runs_key(stage.ASSET) for stage in stages],
-        tags={BATCH_TAG: batch_id},
+        tags={**partition_tags, BATCH_TAG: batch_id},
     )
 
 
