@@ -30,8 +30,8 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def diff(
-    baseline: Annotated[str | None, typer.Argument(metavar="[BASELINE]", help=BATCH_HELP, show_default=False)] = None,
-    candidate: Annotated[str | None, typer.Argument(metavar="[CANDIDATE]", help=BATCH_HELP, show_default=False)] = None,
+    baseline: Annotated[str | None, typer.Argument(metavar="BASELINE", help=BATCH_HELP, show_default=False)] = None,
+    candidate: Annotated[str | None, typer.Argument(metavar="CANDIDATE", help=BATCH_HELP, show_default=False)] = None,
     scenario: Annotated[str | None, typer.Option(help="Only this scenario: where its two runs part, step by step.")] = None,
     out_md: Annotated[Path | None, typer.Option(help="Markdown report.")] = None,
     out_html: Annotated[Path | None, typer.Option(help="HTML report (a file, or a folder for report.html), and its diff pages.")] = None,

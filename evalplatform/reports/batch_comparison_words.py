@@ -179,4 +179,4 @@ def _verdict_reason(comparison: BatchComparison) -> str:
         return f"{better:,} of {compared} failed in the baseline and pass in the candidate; none the other way"
     if verdict == "changed":
         return f"none of {compared} passed in the baseline and fails in the candidate, but not all is as it was"
-    return f"none of {compared} changed its verdict, its score or its tool path"
+    return f"none of {compared} flips, scores lower or drifts in its tool path"

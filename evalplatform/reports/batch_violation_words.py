@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from evalplatform.comparisons.batches.records import BatchComparison
+from evalplatform.kernel.text import plural
 from evalplatform.kernel.values import Value
 from evalplatform.reports.batch_comparison_words import run_words
 from evalplatform.runs.records import ScanCoverage
@@ -37,8 +38,8 @@ def violation_summary(comparison: BatchComparison) -> Iterator[str]:
     """
     coverages = {"baseline": comparison.baseline_coverage, "candidate": comparison.candidate_coverage}
     if not all(coverage.is_whole for coverage in coverages.values()):
-        said = "; ".join(f"{side}: {_coverage(coverage)}" for side, coverage in coverages.items())
-        yield f"Not every run was scanned for violations ({said}), so what is not listed is not known to be absent."
+        said = ", ".join(f"{_coverage(coverage)} of the {side}" for side, coverage in coverages.items())
+        yield f"Scanned for violations: {said}. What was not scanned is not known to be free of them."
         return
     if not any(line.is_new for line in violation_lines(comparison)):
         yield "No new violation: every run of both batches was scanned."
@@ -46,4 +47,4 @@ def violation_summary(comparison: BatchComparison) -> Iterator[str]:
 
 
 def _coverage(coverage: ScanCoverage) -> str:
-    return f"{coverage.scanned_runs:,} of {coverage.runs:,} runs scanned"
+    return f"{coverage.scanned_runs:,} of {plural(coverage.runs, 'run')}"
