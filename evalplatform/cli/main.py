@@ -31,6 +31,7 @@ from evalplatform.cli import (
     project,
     push,
     report,
+    run_scenarios,
     serve,
     sync,
 )
@@ -79,6 +80,7 @@ doctor.add_commands(app)
 sync.add_commands(app)
 backfill.add_commands(app)
 cross_judge.add_commands(app)
+run_scenarios.add_commands(app)
 push.add_commands(app)
 import_.add_commands(app)
 diff.add_commands(app)

@@ -1,0 +1,47 @@
+"""What a batch is of: commit, branch and CI event, from flags, the CI's environment, and the checkout."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from evalplatform.runs.records import CiEvent
+
+_CI_EVENTS: dict[str, CiEvent] = {"push": "push", "pull_request": "pull_request", "pull_request_target": "pull_request"}
+
+
+class RunOrigin(NamedTuple):
+    """What is evaluated. `note` says why there is no commit, where there is none."""
+
+    commit: str | None
+    branch: str | None
+    ci_event: CiEvent | None
+    note: str | None = None
+
+
+def run_origin(folder: Path, *, environ: Mapping[str, str], commit: str | None, branch: str | None) -> RunOrigin:
+    """Return what a batch that is recorded here and now is of.
+
+    A branch is recorded for a push build, or where it is named: a pull request from a fork's `main` must never pass for ours. Outside CI
+    the commit is the checkout's, unless something was edited since: runs of edited code are no evidence about the commit.
+
+    Args:
+        folder: the project's folder.
+        environ: the environment; GitHub Actions and its like state GITHUB_EVENT_NAME, GITHUB_SHA and GITHUB_REF_NAME.
+        commit: as named by a flag, or None.
+        branch: as named by a flag, or None.
+    """
+    from evalplatform.adapters.checkout import checkout_of
+
+    ci_event = _CI_EVENTS.get(environ.get("GITHUB_EVENT_NAME", ""))
+    if branch is None and ci_event == "push":
+        branch = environ.get("GITHUB_REF_NAME") or None
+    if commit is None:
+        commit = environ.get("GITHUB_SHA") or None
+    if commit is not None:
+        return RunOrigin(commit, branch, ci_event)
+    checkout = checkout_of(folder)
+    if checkout.commit is None:
+        return RunOrigin(None, branch, ci_event, "no commit is recorded: there is no git checkout here, and --commit names none.")
+    if not checkout.is_clean:
+        return RunOrigin(None, branch, ci_event, "no commit is recorded: files were edited since it; --commit records one all the same.")
+    return RunOrigin(checkout.commit, branch, ci_event)

@@ -1,0 +1,120 @@
+"""`evalplatform run`: run the scenarios of the project, and record a batch."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalplatform.cli.project import ProjectOption
+
+if TYPE_CHECKING:
+    from evalplatform.project.load import Project
+    from evalplatform.project.scenario_set import ScenarioSet
+    from evalplatform.stages.run_batch import RanBatch
+
+DONE, NOT_ANSWERED = 0, 2
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the command to the root command."""
+    app.command("run")(run)
+
+
+def run(
+    runs: Annotated[
+        int | None, typer.Option(min=1, max=50, show_default="gate.runs of the file, else 1", help="How often each live scenario runs.")
+    ] = None,
+    scenario: Annotated[list[str] | None, typer.Option(show_default="all", help="Only this scenario; repeat it.")] = None,
+    max_cost_usd: Annotated[float | None, typer.Option(min=0, help="Start no run that could pass this.")] = None,
+    commit: Annotated[str | None, typer.Option(show_default="the CI's, else the checkout's", help="The commit that is evaluated.")] = None,
+    branch: Annotated[str | None, typer.Option(show_default="of a push build in CI", help="The branch that is evaluated.")] = None,
+    out: Annotated[Path | None, typer.Option(show_default="in .evalplatform/bundles", help="The bundle's file.")] = None,
+    project: ProjectOption = None,
+    json_result: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> int:
+    """Run the project's scenarios, grade every run, and record them as a bundle; `evalplatform push` stores it as a batch.
+
+    A run is kept the moment it ends: the same command goes on with a bundle that was interrupted. Exit code 2 when the batch was cut short,
+    or no run could be graded.
+    """
+    import asyncio
+    import os
+
+    from evalplatform.cli.console import required_project, say, shown_progress
+    from evalplatform.cli.files import check_places
+    from evalplatform.cli.run_origin import run_origin
+    from evalplatform.kernel.text import plural
+    from evalplatform.stages.open_bundles import FOLDER
+    from evalplatform.stages.run_batch import BatchRequest, run_batch
+    from evalplatform.wiring import OpenedProject
+
+    opened_project = required_project(project)
+    scenario_set = project_scenarios(opened_project)
+    check_places([("--out", out)], inputs=[path for path in (opened_project.file, scenario_set.file) if path is not None])
+    origin = run_origin(opened_project.root, environ=os.environ, commit=commit, branch=branch)
+    if origin.note is not None:
+        say(f"note: {origin.note}")
+    request = BatchRequest(
+        scenario_set=scenario_set,
+        bundles_folder=opened_project.state_folder / FOLDER,
+        only=tuple(scenario or ()),
+        runs=runs,
+        max_cost_usd=max_cost_usd,
+        commit=origin.commit,
+        branch=origin.branch,
+        ci_event=origin.ci_event,
+        out=out,
+    )
+
+    def on_begun(path: Path, kept: int) -> None:
+        say(f"going on with {path}: {plural(kept, 'run')} there already" if kept else f"recording into {path}")
+
+    with OpenedProject(opened_project) as opened, shown_progress() as on_progress:
+        done = asyncio.run(run_batch(request, opened, on_progress=on_progress, on_begun=on_begun))
+    _print(done, as_json=json_result)
+    return DONE if done.recorded.truncated_reason is None and done.bundle.batch.graded_runs else NOT_ANSWERED
+
+
+def project_scenarios(project: "Project") -> "ScenarioSet":
+    """Return the scenario set of a project, or raise ProjectFileError where it names none."""
+    from evalplatform.kernel.errors import ProjectFileError
+    from evalplatform.project.scenario_file import load_scenario_set
+
+    if project.scenario_file is None:
+        raise ProjectFileError(
+            "names the scenario file, and is missing: the project has no scenarios to run.", file=project.file, field="scenarios"
+        )
+    return load_scenario_set(project.scenario_file, project=project)
+
+
+def _print(done: "RanBatch", *, as_json: bool) -> None:
+    import orjson
+
+    from evalplatform.cli.console import say
+    from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
+    from evalplatform.comparisons.batches.scenario_runs import runs_by_scenario
+    from evalplatform.reports.batch_overview import batch_json, batch_lines
+    from evalplatform.reports.run_lines import run_failure_lines
+
+    batch = done.bundle.batch
+    if as_json:
+        result = {
+            "batch": batch_json(batch),
+            "bundle": str(done.path),
+            "made_runs": done.recorded.made,
+            "kept_runs": done.recorded.kept,
+            "runs": [{"id": run.id, **run.model_dump(mode="json")} for run in done.bundle.runs],
+        }
+        typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
+    else:
+        for line in (
+            *batch_lines(batch, runs_by_scenario(BatchRuns(batch, lambda: iter(done.bundle.runs)))),
+            *run_failure_lines(done.bundle.runs),
+        ):
+            typer.echo(line)
+    if done.recorded.truncated_reason is not None:
+        say(f"error: the batch was cut short: {done.recorded.truncated_reason}")
+        say(f"`--out {done.path}` goes on with it.")
+    elif not batch.graded_runs:
+        say("error: no run could be graded; the reasons stand above.")
+    say(f"`evalplatform push {done.path}` stores the batch.")
