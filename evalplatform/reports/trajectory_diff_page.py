@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from jinja2 import PackageLoader
 from markupsafe import Markup
 
-from evalplatform.kernel.text import plural
 from evalplatform.kernel.values import Value
 from evalplatform.reports.html import Download, check_downloads, page_environment, page_style
 from evalplatform.reports.trajectory_diff_cards import card_rows
-from evalplatform.reports.trajectory_diff_text import differing_steps_words, first_divergence_words, unchecked_files_words
+from evalplatform.reports.trajectory_diff_text import differing_steps_words, first_divergence_words, fold_words, unchecked_files_words
 from evalplatform.reports.view import Fact
-from evalplatform.runs.folding import Fold, diff_view
+from evalplatform.runs.folding import diff_view
 from evalplatform.runs.trajectory import Trajectory
 from evalplatform.runs.trajectory_diff import TrajectoryDiff
 
@@ -81,15 +80,6 @@ def trajectory_diff_html(
             style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         )
     )
-
-
-def fold_words(fold: Fold) -> tuple[str, str]:
-    """Return how many steps a fold hides, such as `12 earlier steps`, and the note beside it."""
-    steps = plural(fold.steps_a, "earlier step")
-    if fold.steps_a != fold.steps_b:
-        steps = f"{fold.steps_a:,} earlier steps of A and {fold.steps_b:,} of B"
-    hidden = f"{plural(fold.user_messages, 'user message')} among them. " if fold.user_messages else ""
-    return steps, f"{hidden}Same tool path in both runs."
 
 
 def _own_style() -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from evalplatform.kernel.text import plural
 from evalplatform.reports.visible import one_line
+from evalplatform.runs.folding import Fold
 from evalplatform.runs.trajectory_diff import ChangedStep, StepChange, TrajectoryDiff
 
 NAMED_ENTRIES = 4
@@ -88,6 +89,15 @@ def change_words(change: StepChange) -> str:
 def unchecked_files_words(diff: TrajectoryDiff) -> str | None:
     """Return the sentence that says why the files the runs left were not compared, or None where they were."""
     return _FILE_STATES.get(diff.file_state)
+
+
+def fold_words(fold: Fold) -> tuple[str, str]:
+    """Return how many steps a fold hides, such as `12 earlier steps`, and the note beside it."""
+    steps = plural(fold.steps_a, "earlier step")
+    if fold.steps_a != fold.steps_b:
+        steps = f"{fold.steps_a:,} earlier steps of A and {fold.steps_b:,} of B"
+    hidden = f"{plural(fold.user_messages, 'user message')} among them. " if fold.user_messages else ""
+    return steps, f"{hidden}Same tool path in both runs."
 
 
 def _name(side: ChangedStep | None) -> str:
