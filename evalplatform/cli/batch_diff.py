@@ -1,5 +1,6 @@
 """What `evalplatform diff` prints and writes, of two batches as a whole or of one scenario."""
 
+import shutil
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -22,6 +23,7 @@ from evalplatform.reports.batch_comparison_report import batch_comparison_report
 from evalplatform.reports.batch_comparison_v3 import V3Writer
 from evalplatform.reports.batch_comparison_words import change_words, counts_of_both, not_compared_reason, run_words
 from evalplatform.reports.headline_words import baseline_words, headline_sentence
+from evalplatform.reports.trajectory_columns import trajectory_columns
 from evalplatform.reports.trajectory_diff_text import trajectory_diff_lines
 from evalplatform.reports.visible import one_line
 from evalplatform.stages.batch_diff import RunDiff, diff_page, diff_page_names, diff_pages, first_divergence, opened_run_diff
@@ -71,9 +73,18 @@ def print_scenario(sides: Sides, scenario_id: str, outputs: DiffOutputs) -> int:
     else:
         for line in _scenario_lines(row, found):
             typer.echo(one_line(line) if not line.startswith("  ") else f"  {one_line(line)}")
+        if found is not None:
+            typer.echo()
+            for line in trajectory_columns(found.baseline, found.candidate, found.diff, width_chars=_terminal_chars()):
+                typer.echo(line)
     if row.change == "newly_failing":
         return FAILS
     return NOT_ANSWERED if found is None or row.change == "not_compared" else PASSES
+
+
+def _terminal_chars() -> int:
+    """The terminal's width; 120 where the output is no terminal and COLUMNS is not set."""
+    return shutil.get_terminal_size((120, 40)).columns
 
 
 def _exit_code(comparison: BatchComparison) -> int:
