@@ -100,7 +100,7 @@ def test_tool_paths_read_as_before_where_no_tolerance_is_declared() -> None:
 
 def test_a_declared_tolerance_is_named_on_each_row_that_it_applies_to() -> None:
     def lookup(tools: str, tolerance: str = "any_order") -> dict[str, Told]:
-        return {"lookup": Told("P", tools=tools, tolerance=tolerance)}  # type: ignore[arg-type]
+        return {"lookup": Told("P", tools=tools, tolerance=tolerance)}
 
     tolerated = of(lookup("xy"), lookup("yx"))
     assert path_words(tolerated.changes[0]) == "within tolerance (any order)"

@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 from evalplatform.kernel.errors import InputError
 from evalplatform.reports.batch_comparison_schema import batch_comparison_schema_text
 from evalplatform.reports.batch_comparison_v3 import batch_comparison_v3, read_batch_comparison_v3
+from evalplatform.runs.bundle import BundleSummary
 from tests.support.compared_batches import Told, a_regression, batch_of, compared_with_rows
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "batch-comparison.schema.json"
@@ -24,7 +25,7 @@ COMMAND = "python -m evalplatform.reports.batch_comparison_schema > docs/batch-c
     ],
     ids=["regressed", "empty", "clean"],
 )
-def test_a_written_comparison_reads_back_equal(batches: tuple) -> None:  # type: ignore[type-arg]
+def test_a_written_comparison_reads_back_equal(batches: tuple[BundleSummary, BundleSummary]) -> None:
     comparison, rows = compared_with_rows(*batches)
     data = batch_comparison_v3(comparison, rows, choice="previous_batch")
     read = read_batch_comparison_v3(data)

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from evalplatform.comparisons.batches.compare import compare_batches
 from evalplatform.comparisons.batches.records import BatchComparison, ScenarioChange
 from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
-from evalplatform.kernel.digests import text_digest
-from evalplatform.runs.bundle import BundleSummary
+from evalplatform.runs.bundle import BundleSummary, new_bundle
 from evalplatform.runs.records import BatchHeader, Outcome, PlannedScenario, Run, Violation
 from evalplatform.runs.tolerance import PathTolerance
+from evalplatform.runs.trajectory import MessageStep, ToolCallStep, ToolResultStep, Trajectory, trajectory_digest
 
 AT = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 PATH = ("find_order", "refund")
@@ -107,8 +108,33 @@ def a_regression() -> tuple[BundleSummary, BundleSummary]:
     )
 
 
+def trajectory_of(name: str, tools: Sequence[str]) -> Trajectory:
+    """A user's message, the calls with their results, and a last word."""
+    calls = [
+        step
+        for place, tool in enumerate(tools)
+        for step in (
+            ToolCallStep(call_id=f"c{place}", tool=tool, arguments_text='{"order": "A-1"}'),
+            ToolResultStep(call_id=f"c{place}", tool=tool, text=f"{tool} done"),
+        )
+    ]
+    question = MessageStep(role="user", text=f"Please see to {name}.")
+    return Trajectory(steps=(question, *calls, MessageStep(role="assistant", text="It is done.")))
+
+
+def write_bundle(path: Path, batch: BundleSummary) -> Path:
+    """The batch as a finished bundle, each run with its trajectory."""
+    with new_bundle(path, batch.header) as writer:
+        for run in batch.runs:
+            has_one = run.trajectory_digest is not None
+            writer.add(run, trajectory_of(run.scenario_id, run.tools) if has_one else None)
+        writer.finish(truncated_reason=batch.truncated_reason)
+    return path
+
+
 def _run(name: str, told: Told, order: int, at: datetime) -> Run:
     letter = told.letters[order]
+    trajectory = trajectory_of(name, told.tools)
     passed_points = 100.0 if letter == "P" else 50.0
     return Run(
         scenario_id=name,
@@ -118,6 +144,7 @@ def _run(name: str, told: Told, order: int, at: datetime) -> Run:
         reason={"P": None, "H": "connection refused"}.get(letter, "the refund was not made"),
         score_points=None if letter in NO_VERDICT else passed_points if told.points is None else told.points,
         violations=None if letter in NO_VERDICT and told.violations is None else told.violations,
-        trajectory_digest=None if letter == "H" else text_digest(f"{name} {order} {told.tools}"),
-        tools=told.tools,
+        trajectory_digest=None if letter == "H" else trajectory_digest(trajectory),
+        tools=() if letter == "H" else trajectory.tools,
+        step_count=0 if letter == "H" else len(trajectory.steps),
     )
