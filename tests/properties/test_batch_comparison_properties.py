@@ -119,6 +119,13 @@ def test_only_a_newly_failing_scenario_fails_a_gate_and_what_was_not_compared_is
     assert all(row.baseline_gap or row.candidate_gap for row in rows if row.change == "not_compared")
 
 
+@given(scenarios(), scenarios(), plans())
+def test_the_coverage_of_what_was_read_is_the_batchs_own(before: Scenarios, after: Scenarios, plan: Plans) -> None:
+    comparison = compared(before, after, plan, plan)[0]
+    assert comparison.baseline_coverage == comparison.baseline.coverage
+    assert comparison.candidate_coverage == comparison.candidate.coverage
+
+
 @given(scenarios(), scenarios())
 def test_a_comparison_survives_json(before: Scenarios, after: Scenarios) -> None:
     comparison = compared(before, after)[0]

@@ -61,13 +61,12 @@ def run_set_count(side: ScenarioSide, *, is_compacted: bool = False) -> RunSetCo
         is_compacted: the batch kept one run a scenario; the others are not missing, they were made and dropped.
     """
     outcomes = [run.outcome for run in side.runs]
-    planned = 0 if is_compacted or side.planned is None else side.planned.planned_runs
     return RunSetCount(
         passes=PassCount(passed=outcomes.count("passed"), graded=sum(run.verdict is not None for run in side.runs)),
         could_not_run=outcomes.count("harness_error"),
         ungraded=outcomes.count("ungraded"),
         budget_stops=outcomes.count("budget_stop"),
-        missing=max(0, planned - len(outcomes)),
+        missing=0 if is_compacted else max(0, _planned_runs(side) - len(outcomes)),
     )
 
 
@@ -90,6 +89,13 @@ def scenario_sides(side: BatchRuns) -> Iterator[tuple[str, ScenarioSide]]:
     while next_declared is not None:
         yield next_declared, ScenarioSide(declared[next_declared], ())
         next_declared = next(waiting, None)
+
+
+def _planned_runs(side: ScenarioSide) -> int:
+    """Return how many runs there should be; a recorded trajectory is replayed once, however many live runs were asked for."""
+    if side.planned is None:
+        return 0
+    return 1 if side.planned.leg == "replay" else side.planned.planned_runs
 
 
 def _in_order(runs: Iterable[Run], batch_id: str) -> Iterator[Run]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evalplatform.comparisons.batches.compare import compare_batches
-from evalplatform.comparisons.batches.records import BatchComparison, RunSetCount, RunSetReport
+from evalplatform.comparisons.batches.records import BatchComparison, RunSetCount, RunSetReport, ScenarioChange
 from evalplatform.comparisons.batches.run_sets import RunSetTally, run_set_drop
 from evalplatform.runs.records import PlannedScenario
 from evalplatform.stats.pass_counts import PassCount
@@ -99,6 +99,14 @@ def test_what_is_not_graded_is_left_out_and_counted_and_failures_of_the_agent_ar
     drop = made.drops[0]
     assert (drop.candidate.passes, drop.candidate.missing) == (PassCount(passed=0, graded=4), 1)
     assert (drop.reading, drop.candidate_budget_stops) == ("drop", 1)
+
+
+def test_a_replayed_scenario_is_one_run_and_misses_none_of_those_asked_for() -> None:
+    planned = {"s": PlannedScenario(planned_runs=4, leg="replay"), "live": PlannedScenario(planned_runs=4)}
+    batch = side({"s": [run("passed", leg="replay")], "live": runs(3)}, planned=planned)
+    rows: list[ScenarioChange] = []
+    compare_batches(batch, batch, on_row=rows.append)
+    assert {row.scenario_id: row.baseline_runs and row.baseline_runs.missing for row in rows} == {"s": 0, "live": 1}
 
 
 def test_a_drop_that_no_compared_run_shows_is_named_and_is_a_disagreement() -> None:
