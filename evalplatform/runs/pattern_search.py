@@ -56,8 +56,10 @@ def text_found(pattern: str, text: str) -> bool | None:
     return texts_found(pattern, [text])[0]
 
 
-def texts_found(pattern: str, texts: Sequence[str], *, seconds: float = SEARCH_SECONDS) -> list[bool | None]:
+def texts_found(pattern: str, texts: Sequence[str], *, seconds: float | None = None) -> list[bool | None]:
     """Return for each text whether the pattern is found in it; None where the time was up before that was known.
+
+    `seconds` is what all the texts may take together; None is `SEARCH_SECONDS`.
 
     Raises:
         InputError: the pattern is no regular expression.
@@ -65,7 +67,7 @@ def texts_found(pattern: str, texts: Sequence[str], *, seconds: float = SEARCH_S
     search = compiled_pattern(pattern).search
     if all(worst_case_steps(pattern, len(text)) <= MAX_STEPS_AT_ONCE for text in texts):
         return [search(text) is not None for text in texts]
-    return _found_by_a_process(pattern, texts, seconds)
+    return _found_by_a_process(pattern, texts, SEARCH_SECONDS if seconds is None else seconds)
 
 
 def worst_case_steps(pattern: str, text_chars: int) -> float:

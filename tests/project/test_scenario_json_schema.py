@@ -78,11 +78,11 @@ SPOILT = [
 
 @pytest.mark.parametrize("change", SPOILT, ids=lambda change: json.dumps(change)[:60])
 def test_what_the_schema_refuses_the_loader_refuses_as_well(tmp_path: Path, change: dict[str, Any]) -> None:
+    schema = jsonschema.Draft202012Validator(published())
     good = {"version": 1, "scenarios": [{"id": "a", "message": "m"}]}
-    jsonschema.validate(good, published())
+    assert schema.is_valid(good)
     spoilt = good | change
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(spoilt, published())
+    assert not schema.is_valid(spoilt)
     file = tmp_path / "scenarios.yaml"
     file.write_text(json.dumps(spoilt), encoding="utf-8")
     with pytest.raises(ScenarioFileError):

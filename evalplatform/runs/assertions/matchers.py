@@ -92,12 +92,11 @@ def _words(rule: str, wanted: Any) -> str:
         return shown(wanted)
     if rule == "one_of":
         return f"one of {shown(list(wanted))}"
-    return {
-        "contains": f"what contains {shown(wanted)}",
-        "matches": f"text that matches {wanted!r}",
-        "greater_than": f"greater than {wanted}",
-        "less_than": f"less than {wanted}",
-    }[rule]
+    if rule == "contains":
+        return f"what contains {shown(wanted)}"
+    if rule == "matches":
+        return f"text that matches {wanted!r}"
+    return f"{rule.replace('_', ' ')} {wanted:g}"
 
 
 def _as_matcher(given: Any) -> Any:
