@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import dagster as dg
 import pytest
 
 from assets.tables import TABLES
 from evalplatform.definitions import build_definitions
 from evalplatform.kernel.errors import ProjectFileError
 from evalplatform.project.load import load_project
+from tests.support.graph_lines import graph_lines
 from tests.support.matrix_project import write_matrix_project
 from tests.support.snapshots import assert_snapshot
 from tests.support.starter_project import StarterProject
@@ -21,12 +21,12 @@ COMPARISONS = ("plugin_deltas", "matrix_rollup", "model_comparison")
 
 def test_the_graph_of_the_starter_project(tmp_path: Path) -> None:
     starter = StarterProject.written_to(tmp_path / "project")
-    assert_snapshot(SNAPSHOT, "\n".join(_graph_lines(starter.definitions)) + "\n")
+    assert_snapshot(SNAPSHOT, "\n".join(graph_lines(starter.definitions)) + "\n")
 
 
 def test_the_comparisons_of_a_matrix(tmp_path: Path) -> None:
     definitions = build_definitions(load_project(write_matrix_project(tmp_path / "project", "http://127.0.0.1:1/v1") / "evalplatform.yaml"))
-    assert_snapshot(MATRIX_SNAPSHOT, "\n".join(_comparison_lines(list(_graph_lines(definitions)))) + "\n")
+    assert_snapshot(MATRIX_SNAPSHOT, "\n".join(_comparison_lines(list(graph_lines(definitions)))) + "\n")
 
 
 @pytest.mark.parametrize(
@@ -76,28 +76,6 @@ def test_every_described_and_previewed_column_exists(name: str) -> None:
     assert set(TABLES[name].descriptions) | set(TABLES[name].preview_columns) <= columns
 
 
-def _graph_lines(definitions: dg.Definitions) -> Iterator[str]:
-    specs = (spec for asset in definitions.assets or [] for spec in asset.specs)
-    checks = [check for asset in definitions.assets or [] for check in asset.check_specs]
-    for spec in sorted(specs, key=lambda spec: spec.key):
-        yield spec.key.to_user_string()
-        yield f"  group {spec.group_name}, owners {', '.join(spec.owners)}, kinds {', '.join(sorted(spec.kinds))}"
-        yield f"  reads {', '.join(sorted(dep.asset_key.path[-1] for dep in spec.deps)) or 'files'}"
-        yield f"  partitions {_partitions(spec.partitions_def)}"
-        yield f"  tags {', '.join(f'{name}={value}' for name, value in sorted(spec.tags.items()) if not name.startswith('dagster/'))}"
-        if (schema := spec.metadata.get("dagster/column_schema")) is not None:
-            yield f"  columns {', '.join(column.name for column in schema.columns)}"
-        if names := sorted(check.name + " (blocks)" * check.blocking for check in checks if check.asset_key == spec.key):
-            yield f"  checks {', '.join(names)}"
-        yield f"  {(spec.description or '').splitlines()[0]}"
-    for job in sorted(definitions.resolve_all_job_defs(), key=lambda job: job.name):
-        if not job.name.startswith("__"):
-            yield f"job {job.name}: {', '.join(sorted(key.path[-1] for key in job.asset_layer.executable_asset_keys))}"
-            yield f"  {job.description}"
-    for sensor in definitions.sensors or []:
-        yield f"sensor {sensor.name}, every {sensor.minimum_interval_seconds} s, {sensor.default_status.value}: {sensor.description}"
-
-
 def _comparison_lines(lines: list[str]) -> Iterator[str]:
     """The lines of what compares cells, and of the jobs over it."""
     shown = False
@@ -106,9 +84,3 @@ def _comparison_lines(lines: list[str]) -> Iterator[str]:
             shown = line.rpartition("/")[2] in COMPARISONS or line.startswith(("job kettle__plugin_deltas", "job kettle__comparisons"))
         if shown:
             yield line
-
-
-def _partitions(partitions: dg.PartitionsDefinition | None) -> str:
-    if isinstance(partitions, dg.MultiPartitionsDefinition):
-        return " x ".join(f"{dimension.name} ({_partitions(dimension.partitions_def)})" for dimension in partitions.partitions_defs)
-    return (partitions.name or "") if isinstance(partitions, dg.DynamicPartitionsDefinition) else "none"

@@ -101,7 +101,10 @@ class RunsProject:
         """Execute what the sensor asks for, as the daemon would launch it."""
         job = self.definitions.resolve_job_def("compare_batches")
         return job.execute_in_process(
-            partition_key=request.partition_key, asset_selection=list(request.asset_selection or []), instance=self.instance, run_config=QUIET
+            partition_key=request.partition_key,
+            asset_selection=list(request.asset_selection or []),
+            instance=self.instance,
+            run_config=QUIET,
         )
 
     def materialize(self, names: Iterable[str], batch: Batch | None = None, *, raise_on_error: bool = True) -> dg.ExecuteInProcessResult:
