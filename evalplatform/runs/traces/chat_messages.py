@@ -204,7 +204,7 @@ def _call_of(call: object, where: str) -> _Call:
         custom = call.get("custom")
         arguments = custom.get("input") if isinstance(custom, Mapping) else None
         return _function_of({**custom, "arguments": arguments} if isinstance(custom, Mapping) else custom, call_id, f"{where}.custom")
-    return _function_of(call.get("function"), call_id, f"{where}.function")
+    return _function_of(call.get("function"), call_id, f"{where}.function")._replace(where=f"{where}.id")
 
 
 def _function_of(function: object, call_id: str | None, where: str) -> _Call:

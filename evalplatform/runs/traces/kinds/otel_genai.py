@@ -1,0 +1,146 @@
+"""Traces of OpenTelemetry with GenAI attributes, as OTLP's JSON: one export a file or a line. A trace is a run.
+
+Spans of a trace may lie anywhere in a file, so they are put down in a temporary file on the way, and only their places stay in memory.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO
+
+from evalplatform.kernel.errors import TraceError
+from evalplatform.kernel.usage import Usage, known_sum
+from evalplatform.runs.traces import otel_names as names
+from evalplatform.runs.traces.chat_messages import trajectory_of_messages
+from evalplatform.runs.traces.json_documents import json_documents
+from evalplatform.runs.traces.otel_conversation import conversation_of, model_spans
+from evalplatform.runs.traces.otel_spans import Span, SpanEvent, spans_in
+from evalplatform.runs.traces.record_fields import checked_scenario, checked_trial, count_of, grade_of, name_of, word_verdict
+from evalplatform.runs.traces.trace import NO_GRADE, TraceGrade, TraceRun, trace_formats
+from evalplatform.runs.trajectory import MessageStep, ToolCallStep, Trajectory
+
+_Places = dict[str, list[tuple[int, int, int]]]
+"""Of each trace, its spans: when they began, their number in the file, and where in the temporary file they lie."""
+
+
+class OtelGenAi:
+    """Reads exports of spans."""
+
+    def recognises(self, path: Path, head: bytes) -> bool:
+        """Return whether a file begins as an export of OTLP."""
+        return b'"resourceSpans"' in head or b'"resourceLogs"' in head or b'"resourceMetrics"' in head
+
+    def read(self, path: Path) -> Iterator[TraceRun | TraceError]:
+        """Iterate over the traces of a file in the order they began, as `TraceFormat` says."""
+        with TemporaryFile() as spool:
+            places: _Places = defaultdict(list)
+            yield from _spooled(path, spool, places)
+            in_order = sorted(places.items(), key=lambda item: (min(item[1])[0], item[0]))
+            for position, (trace_id, of_trace) in enumerate(in_order, start=1):
+                spans = [_read_span(spool, offset) for _, _, offset in sorted(of_trace)]
+                try:
+                    yield _run(trace_id, spans, derived_id=f"{path.stem}-{position}")
+                except TraceError as error:
+                    yield error.placed(file=path, line=spans[0].line, field=_in_trace(trace_id, error.field))
+
+
+trace_formats.register("otel_genai")(OtelGenAi())
+
+
+def _spooled(path: Path, spool: BinaryIO, places: _Places) -> Iterator[TraceError]:
+    """Put the spans of a file down, and note where; iterate over what cannot be read."""
+    number = 0
+    for document in json_documents(path):
+        if isinstance(document, TraceError):
+            yield document
+            continue
+        exports = document.value if isinstance(document.value, list) else [document.value]
+        try:
+            for span in (span for export in exports for span in spans_in(export, document.line)):
+                places[span.trace_id].append((span.start, number, spool.tell()))
+                spool.write(json.dumps(span).encode() + b"\n")
+                number += 1
+        except TraceError as error:
+            yield error.placed(file=path, line=document.line)
+
+
+def _read_span(spool: BinaryIO, offset: int) -> Span:
+    spool.seek(offset)
+    span = Span(*json.loads(spool.readline()))
+    return span._replace(events=tuple(SpanEvent(*event) for event in span.events))
+
+
+def _run(trace_id: str, spans: Sequence[Span], *, derived_id: str) -> TraceRun:
+    conversation = conversation_of(spans)
+    if not conversation.messages:
+        raise TraceError("holds no message and no tool call; was content captured?")
+    parsed = trajectory_of_messages(conversation.messages)
+    scenario, trial = _first(spans, names.SCENARIO), _first(spans, names.TRIAL)
+    models = {name for span in model_spans(spans) if (name := name_of(names.first_of(span.attributes, names.MODEL)))}
+    start, end = min(span.start for span in spans), max(span.end for span in spans)
+    is_timed = 0 < start <= end
+    return TraceRun(
+        line=spans[0].line,
+        scenario_id=checked_scenario(derived_id, field=None) if scenario is None else checked_scenario(scenario, field=names.SCENARIO[0]),
+        derived_id=scenario is None,
+        trial=None if trial is None else checked_trial(trial, field=names.TRIAL[0]),
+        trajectory=parsed.trajectory,
+        grade=_grade(spans, parsed.trajectory),
+        problems=(*conversation.problems, *parsed.problems),
+        created_at=_time(end) if end else None,
+        agent=name_of(_first(spans, names.AGENT)),
+        model=models.pop() if len(models) == 1 else None,
+        usage=_usage(spans),
+        seconds=(end - start) / 1e9 if is_timed else None,
+    )
+
+
+def _grade(spans: Sequence[Span], trajectory: Trajectory) -> TraceGrade:
+    """Return the verdict that a trace brings, in an attribute or its first evaluation event; else that of a root span which failed."""
+    stated = {"verdict": _first(spans, names.VERDICT), "reward": _first(spans, names.REWARD)}
+    if stated == {"verdict": None, "reward": None}:
+        evaluations = (event.attributes for span in spans for event in span.events if event.name == names.EVALUATION_EVENT)
+        evaluation = next(evaluations, {})
+        label = evaluation.get(names.EVALUATION_LABEL)  # any word: most say something else than passed or failed
+        is_verdict = isinstance(label, str) and word_verdict(label) is not None
+        stated = {"verdict": label if is_verdict else None, "reward": evaluation.get(names.EVALUATION_SCORE)}
+    grade = grade_of(stated)
+    if grade != NO_GRADE:
+        return grade
+    known = {span.span_id for span in spans}
+    failed = next((span for span in spans if span.parent_id not in known and span.error is not None), None)
+    if failed is None:
+        return NO_GRADE
+    acted = any(isinstance(step, ToolCallStep) or (isinstance(step, MessageStep) and step.role == "assistant") for step in trajectory.steps)
+    return TraceGrade(outcome="agent_error" if acted else "harness_error", reason=f"{failed.name} failed: {failed.error}")
+
+
+def _usage(spans: Sequence[Span]) -> Usage:
+    """Return the tokens of all model calls, those of nested agents too; None where no span states them."""
+    calls = model_spans(spans)
+    prompt = known_sum(count_of(names.first_of(span.attributes, names.INPUT_TOKENS)) for span in calls)
+    completion = known_sum(count_of(names.first_of(span.attributes, names.OUTPUT_TOKENS)) for span in calls)
+    return Usage(prompt_tokens=None if prompt is None else int(prompt), completion_tokens=None if completion is None else int(completion))
+
+
+def _first(spans: Sequence[Span], wanted: tuple[str, ...]) -> object:
+    """Return the first value of an attribute over the spans in the order they began, the names in the order of preference."""
+    for name in wanted:
+        for span in spans:
+            if (value := span.all_attributes.get(name)) is not None:
+                return value
+    return None
+
+
+def _time(nanoseconds: int) -> datetime:
+    try:
+        return datetime.fromtimestamp(nanoseconds / 1e9, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        raise TraceError("must be nanoseconds since 1970.", field="endTimeUnixNano") from None
+
+
+def _in_trace(trace_id: str, field: str | None) -> str:
+    return f"trace {trace_id[:32]}" if field is None else f"trace {trace_id[:32]}: {field}"
