@@ -105,7 +105,5 @@ def progress_words(progress: Progress) -> str:
         return f"{progress.stage}: waiting for {progress.waits_for}"
     spent = "" if progress.spent_usd is None else f", ${progress.spent_usd:,.4f}"
     left = f", {progress.eta_seconds:,.0f} s left" if progress.eta_seconds else ""
-    return (
-        f"{progress.stage}: {progress.done:,}/{progress.total:,}, {progress.failed:,} failed, {progress.paid:,} paid, "
-        f"{progress.replayed:,} replayed{spent}{left}"
-    )
+    calls = "" if progress.paid is None else f", {progress.paid:,} paid, {progress.replayed or 0:,} replayed"
+    return f"{progress.stage}: {progress.done:,}/{progress.total:,}, {progress.failed:,} failed{calls}{spent}{left}"

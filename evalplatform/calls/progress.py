@@ -11,6 +11,7 @@ from evalplatform.ports.clock import Clock
 class Progress(Value):
     """Where a stage stands. `eta_seconds` and `per_second` are None until something is done.
 
+    `paid` and `replayed` count calls; they are None for work that is no call of ours.
     `waits_for` says what the stage waits for before it begins; it is None while it works.
     """
 
@@ -18,8 +19,8 @@ class Progress(Value):
     done: int
     total: int
     failed: int = 0
-    paid: int = 0
-    replayed: int = 0
+    paid: int | None = None
+    replayed: int | None = None
     spent_usd: float | None = None
     elapsed_seconds: float = 0.0
     per_second: float | None = None
@@ -32,13 +33,17 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass
 class ProgressMeter:
-    """Turns finished items into Progress, at most every `interval_seconds`, and once at the end."""
+    """Turns finished items into Progress, at most every `interval_seconds`, and once at the end.
+
+    What is spent comes from the tally of calls, or from `spent_usd` where the items are no calls.
+    """
 
     stage: str
     total: int
     clock: Clock
     on_progress: OnProgress
     tally: CallTally | None = None
+    spent_usd: Callable[[], float | None] | None = None
     interval_seconds: float = 0.25
     _done: int = 0
     _failed: int = 0
@@ -65,10 +70,15 @@ class ProgressMeter:
             done=self._done,
             total=self.total,
             failed=self._failed,
-            paid=self.tally.paid if self.tally else 0,
-            replayed=self.tally.replayed if self.tally else 0,
-            spent_usd=self.tally.paid_usd if self.tally else None,
+            paid=self.tally.paid if self.tally else None,
+            replayed=self.tally.replayed if self.tally else None,
+            spent_usd=self._spent_usd(),
             elapsed_seconds=elapsed_seconds,
             per_second=per_second,
             eta_seconds=(self.total - self._done) / per_second if per_second else None,
         )
+
+    def _spent_usd(self) -> float | None:
+        if self.spent_usd is not None:
+            return self.spent_usd()
+        return self.tally.paid_usd if self.tally else None

@@ -83,7 +83,8 @@ def progress_words(progress: Progress) -> str:
     if progress.eta_seconds and progress.done < progress.total:
         parts.append(f"{progress.eta_seconds:,.0f} s left")
     parts.append(f"{progress.failed:,} failed")
-    parts.append(f"{progress.paid:,} paid, {progress.replayed:,} replayed")
+    if progress.paid is not None:
+        parts.append(f"{progress.paid:,} paid, {progress.replayed or 0:,} replayed")
     if progress.spent_usd is not None:
         parts.append(f"${progress.spent_usd:,.4f}")
     return ", ".join(parts)

@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evalplatform.calls.counts import CallTally
 from evalplatform.calls.pool import map_bounded
 from evalplatform.calls.progress import OnProgress, ProgressMeter
 from evalplatform.kernel.errors import HarnessError, InputError, RunStoppedError, StorageError
 from evalplatform.kernel.text import clip
+from evalplatform.kernel.usage import known_sum
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest, AgentRunner
 from evalplatform.ports.clock import Clock
 from evalplatform.runs.bundle import BundleWriter
@@ -100,10 +100,10 @@ async def record_runs(
     """
     there = {(run.scenario_id, run.order) for run in kept}
     slots = [slot for slot in plan.slots if (slot.scenario.id, slot.order) not in there]
-    tally = CallTally()
-    meter = ProgressMeter(STAGE_NAME, len(slots), clock, on_progress, tally=tally)
+    costs_usd: list[float | None] = []
+    meter = ProgressMeter(STAGE_NAME, len(slots), clock, on_progress, spent_usd=lambda: known_sum(costs_usd))
     cap = None if plan.max_cost_usd is None else SpendCap(plan.max_cost_usd, kept, judging_usd=judging_usd)
-    recording = _Recording(bundle=bundle, agent_of=agent_of, grade=grade, clock=clock, meter=meter, tally=tally, cap=cap)
+    recording = _Recording(bundle=bundle, agent_of=agent_of, grade=grade, clock=clock, meter=meter, costs_usd=costs_usd, cap=cap)
     await map_bounded(recording.fill, slots, concurrency=plan.concurrency)
     reason = recording.stopped
     bundle.finish(truncated_reason=reason, not_made=recording.not_made)
@@ -160,7 +160,7 @@ class _Recording:
     grade: GradeRun
     clock: Clock
     meter: ProgressMeter
-    tally: CallTally
+    costs_usd: list[float | None]
     cap: SpendCap | None
     stopped: str | None = None
     not_made: list[Run] = field(default_factory=list)
@@ -198,7 +198,7 @@ class _Recording:
             self._leave(slot)
             return None
         self.bundle.add(run, None if reply is None else reply.trajectory)
-        self.tally.add_paid(run.cost_usd)
+        self.costs_usd.append(run.cost_usd)
         self.meter.finished(failed=run.outcome != "passed")
         self._watch(run)
         return run.cost_usd

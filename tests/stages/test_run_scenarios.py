@@ -199,7 +199,8 @@ def test_a_raised_cap_goes_on_with_a_truncated_bundle_and_asks_only_what_is_miss
     agent = ScriptedAgent(lambda _: says("done", cost_usd=0.3))
     recorded(tmp_path / "b.jsonl", agent, *map(scenario, "abcdef"), max_cost_usd=1.0)
     before = list(agent.asked)
-    done, summary, _ = recorded(tmp_path / "b.jsonl", agent, *map(scenario, "abcdef"), max_cost_usd=5.0)
+    done, summary, shown = recorded(tmp_path / "b.jsonl", agent, *map(scenario, "abcdef"), max_cost_usd=5.0)
+    assert shown[-1].spent_usd == pytest.approx(0.9)
     assert (done.kept, done.made) == (3, 3)
     assert set(before).isdisjoint(agent.asked[len(before) :])
     assert outcomes(summary) == ["passed"] * 6
