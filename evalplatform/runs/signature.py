@@ -1,5 +1,6 @@
 """What of a trajectory is compared: roles, tool names and the shape of arguments. Prose and values are not."""
 
+import json
 from typing import Literal, NamedTuple
 
 from evalplatform.kernel.digests import text_digest
@@ -67,7 +68,8 @@ class Signature(Value):
     @property
     def digest(self) -> str:
         """The digest of all of it: equal structures have one digest, whatever was said."""
-        return text_digest(repr((self.tokens, self.files)))  # a lone surrogate, which JSON cannot hold, is escaped by repr
+        # Escaped to ASCII: an agent may name a tool by a lone surrogate, which UTF-8 cannot hold.
+        return text_digest(json.dumps([self.tokens, self.files], ensure_ascii=True))
 
 
 def signature(trajectory: Trajectory) -> Signature:
