@@ -127,7 +127,8 @@ def _begun(document: JsonDocument) -> list[_Conversation] | None:
     if isinstance(value, Mapping) and (is_chunk(value) or "role" in value):
         return None
     if isinstance(value, Mapping):
-        raise TraceError("holds no `messages`.", nearest=nearest_name("messages", value))
+        misspelt = nearest_name("messages", value)
+        raise TraceError("there are no messages.", field=misspelt, nearest=None if misspelt is None else "messages")
     raise TraceError("must be a list of messages, or an object with `messages`.")
 
 
