@@ -18,7 +18,6 @@ from evalplatform.comparisons.batches.records import (
     RunSetReport,
     ScenarioChange,
 )
-from evalplatform.kernel.digests import canonical_json
 from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.values import Value
 from evalplatform.runs.records import Batch, ScanCoverage
@@ -69,13 +68,13 @@ class V3Writer:
 
     def add(self, row: ScenarioChange) -> None:
         """Write one scenario's row."""
-        self._out.write((b",\n" if self._rows else b"\n") + canonical_json(row.model_dump(mode="json")))
+        self._out.write((b",\n" if self._rows else b"\n") + row.model_dump_json().encode())
         self._rows += 1
 
     def finish(self, comparison: BatchComparison, *, choice: BaselineChoice = "named") -> None:
         """Write the rest; nothing is added any more."""
-        rest = _of_comparison(comparison, (), choice).model_dump(mode="json", exclude={"scenarios"})
-        self._out.write(b"\n],\n" + canonical_json(rest).removeprefix(b"{") + b"\n")
+        rest = _of_comparison(comparison, (), choice).model_dump_json(exclude={"scenarios"})
+        self._out.write(f"\n],\n{rest.removeprefix('{')}\n".encode())
 
 
 def batch_comparison_v3(comparison: BatchComparison, rows: Iterable[ScenarioChange], *, choice: BaselineChoice = "named") -> bytes:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
 from evalplatform.kernel.errors import BundleError, ObjectNotFoundError
 from evalplatform.ports.batches import BatchStore
 from evalplatform.ports.object_store import ObjectStore
-from evalplatform.runs.bundle import BUNDLE_ENDING, read_bundle, recorded_runs
+from evalplatform.runs.bundle import BUNDLE_ENDING, BundleReader, recorded_runs
 from evalplatform.runs.records import Batch
 from evalplatform.runs.trajectory import Trajectory, trajectory_bytes
 
@@ -57,8 +58,9 @@ def bundle_side(path: Path) -> BatchSide:
     Raises:
         BundleError: it is no bundle, it cannot be read, or it is not finished.
     """
-    bundle = read_bundle(path)
-    if not bundle.is_finished:
+    reader = BundleReader(path)
+    runs = sorted((recorded.run for recorded in reader.recorded()), key=attrgetter("scenario_id", "order"))
+    if not reader.is_finished:
         raise BundleError(
             "is not finished, so it is no batch yet: the command that recorded it goes on from where it was stopped.", file=path
         )
@@ -72,7 +74,7 @@ def bundle_side(path: Path) -> BatchSide:
                     _place(folder, recorded.run.trajectory_digest).write_bytes(trajectory_bytes(recorded.trajectory))
             yield lambda digest: _laid_down_trajectory(folder, digest)
 
-    return BatchSide(BatchRuns(bundle.batch, lambda: iter(bundle.runs)), opened)
+    return BatchSide(BatchRuns(reader.batch, lambda: iter(runs)), opened)
 
 
 def _stored_trajectory(objects: ObjectStore, digest: str) -> Trajectory | None:
