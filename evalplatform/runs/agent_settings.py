@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from evalplatform.kernel.values import Value
 
@@ -41,7 +41,7 @@ class HttpAgent(Value):
 
     url: Annotated[Text, AfterValidator(_agent_url)]
     format: Literal["json", "openai"] = "json"
-    model: Text | None = Field(default=None, description="The model name that the openai format sends.")
+    model: Text | None = Field(default=None, description="The model that the openai format names; in the json format it is recorded alone.")
     auth_env: VariableName | None = Field(default=None, description="The variable that holds the whole Authorization value.")
     headers_env: dict[HeaderName, VariableName] = Field(default_factory=dict, description="Further headers: name and variable.")
     timeout_seconds: TimeoutSeconds = DEFAULT_TIMEOUT_SECONDS
@@ -114,6 +114,8 @@ class ModelAgent(Value):
 
 class AgentSettings(Value):
     """The `agent:` block: exactly one kind, such as `agent: {command: {argv: [./agent]}}`."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
     http: HttpAgent | None = None
     command: CommandAgent | None = None

@@ -6,13 +6,14 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from evalplatform.answering.model_agent import ModelAgentRunner
 from evalplatform.arms.build import ArmBuildContext, build_treatments
 from evalplatform.arms.grammar import ArmRequest
-from evalplatform.arms.treatment import Arm, Treatment
+from evalplatform.arms.treatment import Treatment
 from evalplatform.calls.ask import Asker
 from evalplatform.kernel.errors import UnknownNameError
 from evalplatform.plugins.plugin_set import stamped_plugins
 from evalplatform.ports.documents import DocumentSource
 from evalplatform.project.load import Project
-from evalplatform.runs.agent_settings import ModelAgent
+from evalplatform.runs.agent_settings import AgentSettings, ModelAgent
+from evalplatform.stages.agent_identity import agent_identity
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.corpus import build_suite_treatments
 
@@ -43,14 +44,14 @@ async def open_model_agent(
     """
     cell = project.cell(settings.cell)
     if settings.suite is None:
-        arm, treatment = _arm_of_spec(settings.arm, project, open_document_source)
+        treatment = _arm_of_spec(settings.arm, project, open_document_source)
     else:
-        arm, treatment = _arm_of_suite(settings.arm, suite_context(settings.suite))
+        treatment = _arm_of_suite(settings.arm, suite_context(settings.suite))
     async with AsyncExitStack() as opened:
         opened.push_async_callback(treatment.aclose)
         await treatment.open()
         yield ModelAgentRunner(
-            agent=f"model {cell.key} {arm.name}",
+            agent=agent_identity(AgentSettings(model=settings), project).agent,
             model=cell.model,
             provider=cell.provider,
             base_url=cell.base_url,
@@ -62,15 +63,15 @@ async def open_model_agent(
         )
 
 
-def _arm_of_spec(spec: str, project: Project, open_document_source: Callable[[str], DocumentSource]) -> tuple[Arm, Treatment]:
+def _arm_of_spec(spec: str, project: Project, open_document_source: Callable[[str], DocumentSource]) -> Treatment:
     library_ids = {name: product.library_id for name, product in project.settings.products.items()}
     context = ArmBuildContext(base_folder=project.root, open_document_source=open_document_source, library_ids=library_ids)
-    (built,) = build_treatments([ArmRequest(spec=spec)], context=context)
-    return built
+    ((_, treatment),) = build_treatments([ArmRequest(spec=spec)], context=context)
+    return treatment
 
 
-def _arm_of_suite(name: str, context: SuiteContext) -> tuple[Arm, Treatment]:
-    built = {arm.name: (arm, treatment) for arm, treatment in build_suite_treatments(context)}
+def _arm_of_suite(name: str, context: SuiteContext) -> Treatment:
+    built = {arm.name: treatment for arm, treatment in build_suite_treatments(context)}
     if name not in built:
         raise UnknownNameError("arm", name, built, field="agent.model.arm")
     return built[name]

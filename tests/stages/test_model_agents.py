@@ -61,9 +61,10 @@ def test_another_batch_asks_anew(tmp_path: Path) -> None:
 def test_an_arm_is_named_by_its_spec_or_as_one_of_a_suite(tmp_path: Path) -> None:
     with running_stub() as stub:
         folder = write_stub_project(tmp_path, stub.url, questions=1)
-        by_spec, _, _ = run_batch(folder, "one", runs=1, arm="skill:skills/use-kettle")
-        by_name, _, _ = run_batch(folder, "one", runs=1, arm=by_spec.split()[2], suite="kettle")
+        _, _, by_spec = run_batch(folder, "one", runs=1, arm="skill:skills/use-kettle")
+        agent, _, by_name = run_batch(folder, "one", runs=1, arm="skill:use-kettle", suite="kettle")
         assert by_spec == by_name
+        assert agent.split()[2] == "skill:use-kettle"
         assert stub.requests == 2  # the very same requests
         assert "Say what the part is for" in str(stub.bodies()[0]["messages"])
 
