@@ -13,7 +13,7 @@ from evalplatform.runs.assertions.assertion import RunFacts
 from evalplatform.runs.policies import violations_in
 from evalplatform.runs.records import ModelVerdict, Outcome, Run
 from evalplatform.runs.scenario import Scenario
-from evalplatform.runs.trajectory import Trajectory, trajectory_digest
+from evalplatform.runs.trajectory import FileChangeStep, Trajectory, trajectory_digest
 
 MAX_REASON_CHARS = 500
 
@@ -93,7 +93,7 @@ def passed_limit_words(scenario: Scenario, facts: RunFacts) -> str | None:
     limits = (
         ("seconds", scenario.max_seconds, facts.seconds),
         ("US dollars", scenario.max_cost_usd, facts.cost_usd),
-        ("steps", scenario.max_steps, len(facts.trajectory.steps)),
+        ("steps", scenario.max_steps, sum(not isinstance(step, FileChangeStep) for step in facts.trajectory.steps)),
     )
     for unit, most, taken in limits:
         if most is not None and taken is not None and taken > most:
