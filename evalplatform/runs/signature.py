@@ -103,16 +103,15 @@ def units_of(trajectory: Trajectory) -> tuple[Unit, ...]:
 
 
 def file_change_step(trajectory: Trajectory) -> int | None:
-    """Return the number of the step that holds the run's file state, or None where it has none."""
-    numbered = reversed(list(enumerate(trajectory.steps, start=1)))
-    return next((number for number, step in numbered if isinstance(step, FileChangeStep)), None)
+    """Return the number of the step that holds the run's file state, which is the last, or None where it has none."""
+    steps = trajectory.steps
+    return len(steps) if steps and isinstance(steps[-1], FileChangeStep) else None
 
 
 def files_shape(trajectory: Trajectory) -> FilesShape | None:
     """Return which files the run left changed, or None where its trajectory holds no file state."""
-    number = file_change_step(trajectory)
-    step = None if number is None else trajectory.steps[number - 1]
-    return tuple(sorted((file.path, file.change) for file in step.files)) if isinstance(step, FileChangeStep) else None
+    last = trajectory.steps[-1] if trajectory.steps else None
+    return tuple(sorted((file.path, file.change) for file in last.files)) if isinstance(last, FileChangeStep) else None
 
 
 def _result_steps(steps: tuple[Step, ...]) -> dict[int, int]:

@@ -1,8 +1,8 @@
 """A trajectory: what an agent did in one run, step by step, as it is stored and compared."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from evalplatform.kernel.digests import bytes_digest, canonical_json
 from evalplatform.kernel.values import Value
@@ -70,6 +70,12 @@ class Trajectory(Value):
 
     format: Literal["trajectory.v1"] = "trajectory.v1"
     steps: tuple[Step, ...]
+
+    @model_validator(mode="after")
+    def _files_come_last(self) -> Self:
+        if any(isinstance(step, FileChangeStep) for step in self.steps[:-1]):
+            raise ValueError("a file_change step is the last one")
+        return self
 
     @property
     def tools(self) -> tuple[str, ...]:
