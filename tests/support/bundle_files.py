@@ -15,7 +15,7 @@ from evalplatform.ports.audit import AuditEntry
 from evalplatform.ports.batches import AddedBatch
 from evalplatform.ports.object_store import ObjectStore
 from evalplatform.runs.bundle import new_bundle
-from evalplatform.runs.records import Run
+from evalplatform.runs.records import PlannedScenario, Run
 from evalplatform.runs.trajectory import MessageStep, ToolCallStep, ToolResultStep, Trajectory, trajectory_digest
 from evalplatform.stages.push import push_bundle
 from tests.support.recorded_batches import NOW, recorded
@@ -42,11 +42,18 @@ def with_trajectory(run: Run) -> Run:
 
 
 def write_bundle(
-    path: Path, scenarios: dict[str, str], *, finished: bool = True, truncated_reason: str | None = None, **header: Any
+    path: Path,
+    scenarios: dict[str, str],
+    *,
+    finished: bool = True,
+    truncated_reason: str | None = None,
+    declared: dict[str, PlannedScenario] | None = None,
+    **header: Any,
 ) -> Path:
-    """Write a bundle of the runs whose outcomes the letters say, as `recorded_batches.recorded` reads them."""
+    """Write a bundle of the runs whose outcomes the letters say, as `recorded_batches.recorded` reads them; `declared` of the scenarios."""
     summary = recorded(scenarios, **header)
-    with new_bundle(path, summary.header) as bundle:
+    begun = summary.header if declared is None else summary.header.with_changes(scenarios=declared)
+    with new_bundle(path, begun) as bundle:
         for run in summary.runs:
             made = with_trajectory(run)
             bundle.add(made, trajectory_of(run) if made.trajectory_digest else None)
