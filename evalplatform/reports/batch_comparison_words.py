@@ -68,9 +68,12 @@ def verdict_sentence(comparison: BatchComparison) -> str:
 
 
 def counts_line(comparison: BatchComparison) -> str:
-    """Return the classes that have scenarios with their counts, such as `1 newly failing · 2 path drift`; `no change` without any."""
+    """Return the classes that have scenarios with their counts, such as `1 newly failing · 2 path drift`.
+
+    Without any it says `no change`, and `nothing compared` where that is why.
+    """
     counted = [f"{comparison.counts[name]:,} {CLASS_WORDS[name]}" for name in LISTED_CLASSES if comparison.counts.get(name)]
-    return " · ".join(counted) or "no change"
+    return " · ".join(counted) or ("no change" if comparison.compared else "nothing compared")
 
 
 def change_words(change: ScenarioChange) -> str:

@@ -75,6 +75,7 @@ def test_what_is_incomparable_never_reads_as_clean() -> None:
         text = said(comparison)
         assert "Incomparable: " in text
         assert "nothing here says that nothing changed" in text
+        assert "no change" not in text
         assert not re.search(r"\bclean\b(?<!same as clean)", text, re.IGNORECASE)
     assert "has expired, and its runs are no longer kept" in said(expired)
     assert "b — the baseline's run could not run (harness): connection refused" in said(partly)
