@@ -2,16 +2,14 @@
 
 Python's `re` backtracks: `(a+)+$` needs a time that doubles with every character, and `a.*b.*c` grows with the cube of the length. No text
 of an agent may hang the judge. So a search whose worst case is short is made here, at once; any other is made by a process of its own,
-which is killed after `SEARCH_SECONDS`. What was not searched by then is None: neither found nor absent.
+which ends after `SEARCH_SECONDS`. What was not searched by then is None: neither found nor absent.
 """
 
-import json
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 
 from evalplatform.kernel.errors import InputError
+from evalplatform.runs.pattern_worker import WORKER
 
 SEARCH_SECONDS = 5.0
 """The most that the texts of one search may take together."""
@@ -25,15 +23,6 @@ _UNBOUNDED = re.compile(r"[*+]|\{\d*,\d*\}")
 _FIXED_COUNT = re.compile(r"\{(\d+)\}")
 _CHOICE = re.compile(r"[?|]")
 _VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
-
-# One answer a line, written as soon as it is known, so that what was found before the time was up still counts.
-_SEARCHER = """\
-import json, re, sys
-pattern, texts = json.load(sys.stdin)
-search = re.compile(pattern).search
-for text in texts:
-    print(int(search(text) is not None), flush=True)
-"""
 
 
 def compiled_pattern(pattern: str) -> re.Pattern[str]:
@@ -67,7 +56,8 @@ def texts_found(pattern: str, texts: Sequence[str], *, seconds: float | None = N
     search = compiled_pattern(pattern).search
     if all(worst_case_steps(pattern, len(text)) <= MAX_STEPS_AT_ONCE for text in texts):
         return [search(text) is not None for text in texts]
-    return _found_by_a_process(pattern, texts, SEARCH_SECONDS if seconds is None else seconds)
+    found: list[bool | None] = [*WORKER.found(pattern, texts, seconds=SEARCH_SECONDS if seconds is None else seconds)]
+    return found + [None] * (len(texts) - len(found))
 
 
 def worst_case_steps(pattern: str, text_chars: int) -> float:
@@ -81,16 +71,3 @@ def worst_case_steps(pattern: str, text_chars: int) -> float:
     repetitions, choices = len(_UNBOUNDED.findall(bare)), len(_CHOICE.findall(bare))
     fixed = sum(int(count) for count in _FIXED_COUNT.findall(bare))
     return float(max(1, text_chars)) ** (1 + min(repetitions, 20)) * 2.0 ** min(choices, 500) * max(1, fixed)
-
-
-def _found_by_a_process(pattern: str, texts: Sequence[str], seconds: float) -> list[bool | None]:
-    request = json.dumps([pattern, list(texts)]).encode("ascii")
-    try:
-        searcher = subprocess.run([sys.executable, "-I", "-S", "-c", _SEARCHER], input=request, capture_output=True, timeout=seconds)
-        answers = searcher.stdout
-    except subprocess.TimeoutExpired as late:
-        answers = late.stdout or b""
-    except OSError:  # no process can be started here: nothing was searched
-        answers = b""
-    found: list[bool | None] = [line == b"1" for line in answers.splitlines() if line in (b"0", b"1")]
-    return found + [None] * (len(texts) - len(found))

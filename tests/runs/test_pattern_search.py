@@ -1,9 +1,12 @@
 """A pattern of a user's is found where it stands, and no pattern and no text can hang the judge."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from evalplatform.kernel.errors import InputError
 from evalplatform.runs.pattern_search import MAX_STEPS_AT_ONCE, compiled_pattern, text_found, texts_found, worst_case_steps
+from evalplatform.runs.pattern_worker import PatternWorker
 
 ENDLESS = r"(a+)+$"
 HARD_TEXT = "a" * 60 + "b"
@@ -52,6 +55,31 @@ def test_a_long_text_is_searched_to_its_end_whatever_the_pattern() -> None:
         False,
         False,
     ]
+
+
+def test_after_a_search_that_was_given_up_the_next_one_is_made() -> None:
+    assert texts_found(ENDLESS, [HARD_TEXT], seconds=0.5) == [None]
+    assert texts_found(ENDLESS, ["aaa", "b"]) == [True, False]
+
+
+def test_a_searching_process_that_somebody_ended_is_started_again() -> None:
+    worker = PatternWorker()
+    assert worker.found(ENDLESS, ["a", "b"], seconds=5) == [True, False]
+    searching = worker._process
+    assert searching is not None
+    searching.kill()
+    searching.wait()
+    assert worker.found(ENDLESS, ["a"], seconds=5) == [True]
+    worker.close()
+    worker.close()
+    assert worker.found(ENDLESS, ["b"], seconds=5) == [False]
+    worker.close()
+
+
+def test_several_threads_each_get_their_own_answers() -> None:
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda number: texts_found(f"(?:x{number})+$", [f"x{number}", "x", f"x{number}!"]), range(40)))
+    assert found == [[True, False, False]] * 40
 
 
 def test_a_search_in_a_process_of_its_own_finds_what_one_here_finds() -> None:
