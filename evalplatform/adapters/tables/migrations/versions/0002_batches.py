@@ -13,6 +13,13 @@ CODE_POINTS = sa.String().with_variant(sa.String(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
+    _create_batches()
+    _create_scenarios()
+    _create_runs()
+    _create_violations()
+
+
+def _create_batches() -> None:
     op.create_table(
         "batches",
         sa.Column("id", ROW_ID, nullable=False),
@@ -42,6 +49,9 @@ def upgrade() -> None:
         sa.UniqueConstraint("batch_id", "project", name="uq_batches_batch_id"),
     )
     op.create_index("ix_batches_newest", "batches", ["project", "recorded_at", "batch_id"])
+
+
+def _create_scenarios() -> None:
     op.create_table(
         "batch_scenarios",
         sa.Column("batch", ROW_ID, nullable=False),
@@ -53,6 +63,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("batch", "scenario_id", name="pk_batch_scenarios"),
         sa.ForeignKeyConstraint(["batch"], ["batches.id"], name="fk_batch_scenarios_batch"),
     )
+
+
+def _create_runs() -> None:
     op.create_table(
         "batch_runs",
         sa.Column("batch", ROW_ID, nullable=False),
@@ -77,6 +90,9 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["batch"], ["batches.id"], name="fk_batch_runs_batch"),
         sa.UniqueConstraint("batch", "run_id", name="uq_batch_runs_run_id"),
     )
+
+
+def _create_violations() -> None:
     op.create_table(
         "batch_violations",
         sa.Column("batch", ROW_ID, nullable=False),
