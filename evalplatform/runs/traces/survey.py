@@ -13,6 +13,7 @@ from evalplatform.runs.traces.problems import ProblemKind
 from evalplatform.runs.traces.trace import TraceRun, read_traces
 
 MAX_NAMED = 20
+_MAX_KEPT = 1_000  # more than are named: a line's refusal may be found after that of a later line
 
 
 class PlacedRun(NamedTuple):
@@ -32,7 +33,7 @@ class TraceSurvey:
     """Counts what files hold, and keeps of each run its scenario and trial alone.
 
     Attributes:
-        refusals: why something cannot be imported, the first of them; `refused` counts all.
+        refusals: why something cannot be imported, as they were found, up to a limit; `refused` counts all.
         problems: how often each kind of problem occurs; `problem_runs` counts the runs that have one, `named_problems` words the first.
     """
 
@@ -58,9 +59,9 @@ class TraceSurvey:
         return sum(len(trials) for trials in self.trials.values())
 
     def refuse(self, error: TraceError) -> None:
-        """Count a refusal; the first `MAX_NAMED` are kept."""
+        """Count a refusal, and keep it while there are few."""
         self.refused += 1
-        if len(self.refusals) < MAX_NAMED:
+        if len(self.refusals) < _MAX_KEPT:
             self.refusals.append(error)
 
     def add(self, placed: PlacedRun) -> None:
@@ -98,8 +99,9 @@ class TraceSurvey:
         if self.refused == 1:
             raise self.refusals[0]
         if self.refused:
-            rest = self.refused - len(self.refusals)
-            lines = [*(f"  {refusal}" for refusal in self.refusals), *([f"  and {rest:,} more."] if rest else [])]
+            shown = sorted(self.refusals, key=lambda refusal: (refusal.file or "", refusal.line or 0))[:MAX_NAMED]
+            rest = self.refused - len(shown)
+            lines = [*(f"  {refusal}" for refusal in shown), *([f"  and {rest:,} more."] if rest else [])]
             raise TraceError("\n".join([f"{plural(self.refused, 'problem')}, so nothing was imported:", *lines]))
         if not self.runs:
             there = sorted({trial for _, trial in self._read_at})

@@ -1,0 +1,190 @@
+"""`import`: traces in, a bundle out; all of it or nothing; the same batch each time."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from evalplatform.runs.bundle import read_bundle, recorded_runs
+from evalplatform.runs.records import Run
+from evalplatform.runs.traces.survey import MAX_NAMED
+from evalplatform.runs.trajectory import trajectory_digest
+from tests.cli.conftest import Command
+from tests.support.chat import call, calls, result, said, user, write_lines
+
+OUT = ("--out", "batch.jsonl", "--project-id", "shop")
+SCENARIOS = """\
+version: 1
+policies:
+  card_number:
+    pattern: "4[0-9]{15}"
+scenarios:
+  - id: greet
+    messages: [hi]
+    assertions:
+      - final_text_contains: hello
+    policies: [card_number]
+  - id: other
+    messages: [hi]
+"""
+
+
+def record(scenario: str, trial: int, reward: float | None = 1.0, *more: object, reply: str = "hello") -> dict[str, object]:
+    """A conversation as a line of a trace has it."""
+    return {"scenario": scenario, "trial": trial, "reward": reward, "messages": [user("hi"), *more, said(reply)]}
+
+
+def runs_of(path: str | Path) -> tuple[Run, ...]:
+    """The runs of a bundle."""
+    return read_bundle(Path(path)).runs
+
+
+def test_a_trace_becomes_a_finished_bundle_with_its_verdicts_and_trajectories(command: Command, tmp_path: Path) -> None:
+    trace = write_lines(tmp_path / "t.jsonl", record("a", 0), record("a", 1, 0.0), record("b", 0, 0.25), record("b", 1, None))
+    ran = command("import", trace, *OUT, "--commit", "c0ffee", "--agent", "clerk", "--model", "m1")
+    assert ran.code == 0, ran.err
+    assert "4 runs of 2 scenarios: 2 failed, 1 passed, 1 ungraded" in ran.out
+    summary = read_bundle(Path("batch.jsonl"))
+    assert summary.is_finished
+    header = summary.header
+    assert (header.project, header.origin, header.agent, header.model, header.judge) == ("shop", "import", "clerk", "m1", "recorded")
+    assert (header.commit, header.branch, header.scenarios["a"].planned_runs) == ("c0ffee", None, 2)
+    assert [(run.scenario_id, run.order, run.outcome, run.score_points, run.reason) for run in summary.runs] == [
+        ("a", 0, "passed", 100.0, None),
+        ("a", 1, "failed", 0.0, "reward 0."),
+        ("b", 0, "failed", 25.0, "reward 0.25."),
+        ("b", 1, "ungraded", None, "the trace brings no verdict."),
+    ]
+    for run, trajectory in recorded_runs(Path("batch.jsonl")):
+        assert trajectory is not None
+        assert run.trajectory_digest == trajectory_digest(trajectory)
+        assert run.violations is None
+
+
+def test_the_same_import_again_is_the_same_batch_in_the_same_file(command: Command, project: Path) -> None:
+    trace = write_lines(project / "t.jsonl", record("a", 0), record("a", 1))
+    first = json.loads(command("import", trace, "--json").out)
+    second = json.loads(command("import", trace, "--json").out)
+    assert first["batch"]["content_digest"] == second["batch"]["content_digest"]
+    assert (first["already_there"], second["already_there"]) == (False, True)
+    assert first["bundle"] == second["bundle"]
+    assert [path.name for path in (project / ".evalplatform" / "bundles").iterdir()] == [Path(first["bundle"]).name]
+
+
+def test_a_stated_time_makes_a_copy_of_the_file_the_same_batch(command: Command, tmp_path: Path) -> None:
+    digests = []
+    for number, changed in enumerate((1_000_000_000, 1_700_000_000)):
+        trace = write_lines(tmp_path / "t.jsonl", record("a", 0))
+        os.utime(trace, (changed, changed))
+        place = ("--out", f"{number}.jsonl", "--project-id", "shop", "--recorded-at", "2026-03-01T10:00:00Z", "--json")
+        digests.append(json.loads(command("import", trace, *place).out)["batch"]["content_digest"])
+    assert digests[0] == digests[1]
+
+
+def test_a_batch_is_recorded_at_the_latest_time_of_its_trace(command: Command, tmp_path: Path) -> None:
+    times = ("2026-03-01T10:00:00Z", "2026-03-01T09:00:00Z")
+    trace = write_lines(tmp_path / "t.jsonl", *({**record("a", number), "created_at": time} for number, time in enumerate(times)))
+    assert command("import", trace, *OUT).code == 0
+    summary = read_bundle(Path("batch.jsonl"))
+    assert summary.header.recorded_at.isoformat() == "2026-03-01T10:00:00+00:00"
+    assert [f"{run.created_at:%H}" for run in summary.runs] == ["10", "09"]
+
+
+def test_chosen_trials_are_numbered_from_0_and_the_others_are_counted(command: Command, tmp_path: Path) -> None:
+    trace = write_lines(tmp_path / "t.jsonl", *(record("a", trial, trial / 4) for trial in (3, 0, 2, 1)))
+    ran = command("import", trace, *OUT, "--trial", 3, "--trial", 2)
+    assert "2 runs of other trials left out" in ran.out
+    assert [(run.order, run.score_points) for run in runs_of("batch.jsonl")] == [(0, 50.0), (1, 75.0)]
+
+
+def test_runs_of_several_files_that_state_no_trial_are_counted_on(command: Command, tmp_path: Path) -> None:
+    files = [write_lines(tmp_path / name, {"scenario": "a", "messages": [user(name)]}) for name in ("one.jsonl", "two.jsonl")]
+    assert command("import", *files, *OUT).code == 0
+    assert [run.order for run in runs_of("batch.jsonl")] == [0, 1]
+
+
+def test_a_trial_that_no_run_has_is_refused_with_those_there_are(command: Command, tmp_path: Path) -> None:
+    ran = command("import", write_lines(tmp_path / "t.jsonl", record("a", 0), record("a", 1)), *OUT, "--trial", 7)
+    assert (ran.code, ran.err) == (2, "error: --trial: no run is of trial 7; there are trials 0, 1.\n")
+
+
+def test_problems_are_counted_listed_and_kept_with_the_run(command: Command, tmp_path: Path) -> None:
+    bad = calls(call("a", "look", "{"))
+    trace = write_lines(tmp_path / "t.jsonl", record("a", 0, 1.0, bad, result("a")), record("b", 0, 0.0, bad))
+    ran = command("import", trace, *OUT)
+    assert ran.code == 0
+    assert "imported with problems, in 2 runs:" in ran.out
+    assert "  2 x the arguments of a call are no JSON (arguments_not_json)" in ran.out
+    assert "    t.jsonl:2: b, run 0: step 2: a call has no result (look)" in ran.out
+    problem = "imported with problems: step 2: the arguments of a call are no JSON (look)"
+    assert [run.reason for run in runs_of("batch.jsonl")] == [
+        f"{problem}.",
+        f"reward 0. {problem}; step 2: a call has no result (look).",
+    ]
+
+
+def test_one_bad_line_keeps_everything_out_and_every_bad_line_is_named(command: Command, tmp_path: Path) -> None:
+    lines = [record("a", 0), {"messages": [result("x")]}, record("a", 0), *([7] * MAX_NAMED)]
+    ran = command("import", write_lines(tmp_path / "t.jsonl", *lines), *OUT)
+    assert ran.code == 2
+    assert f"{2 + MAX_NAMED} problems, so nothing was imported:" in ran.err
+    assert "t.jsonl:2: messages[0].tool_call_id: answers no open call: 'x'." in ran.err
+    assert "t.jsonl:3: run 0 of scenario 'a' is there already: t.jsonl:1." in ran.err
+    assert "  and 2 more." in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
+
+
+def test_more_than_50_runs_of_a_scenario_are_refused_by_line(command: Command, tmp_path: Path) -> None:
+    ran = command("import", write_lines(tmp_path / "t.jsonl", *(record("a", trial) for trial in range(51))), *OUT)
+    assert ran.code == 2
+    assert "t.jsonl:51: scenario 'a' has more than 50 runs." in ran.err
+
+
+def test_a_file_that_is_there_is_not_overwritten(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "batch.jsonl").write_text("mine")
+    ran = command("import", write_lines(tmp_path / "t.jsonl", record("a", 0)), *OUT)
+    assert ran.code == 2
+    assert "is there already, and is not overwritten" in ran.err
+    assert (tmp_path / "batch.jsonl").read_text() == "mine"
+
+
+def test_without_a_project_the_file_and_the_project_must_be_named(command: Command, tmp_path: Path) -> None:
+    ran = command("import", write_lines(tmp_path / "t.jsonl", record("a", 0)))
+    assert ran.code == 2
+    assert "Without one, name --out and --project-id." in ran.err
+
+
+def test_a_project_file_says_which_project_it_is(command: Command, project: Path) -> None:
+    ran = command("import", write_lines(project / "t.jsonl", record("a", 0)), "--project-id", "other")
+    assert ran.code == 2
+    assert "is the project file's to say" in ran.err
+
+
+@pytest.mark.parametrize("flags", [("--agent", "a\nb"), ("--commit", " "), ("--recorded-at", "soon"), ("--format", "otel_gena")])
+def test_a_flag_that_means_nothing_is_refused_by_name(command: Command, tmp_path: Path, flags: tuple[str, str]) -> None:
+    ran = command("import", write_lines(tmp_path / "t.jsonl", record("a", 0)), *OUT, *flags)
+    assert ran.code == 2
+    assert flags[0] in ran.err or "Did you mean 'otel_genai'?" in ran.err
+
+
+def test_a_scenario_file_grades_in_place_of_the_trace_and_scans(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "scenarios.yaml").write_text(SCENARIOS)
+    rude = record("greet", 1, 1.0, reply="Your card is 4000111122223333")
+    ran = command("import", write_lines(tmp_path / "t.jsonl", record("greet", 0, 0.0), rude), *OUT, "--scenarios", "scenarios.yaml")
+    assert ran.code == 0, ran.err
+    assert "1 scenario of the scenario file without a run" in ran.out
+    summary = read_bundle(Path("batch.jsonl"))
+    assert summary.header.judge.startswith("structural")
+    assert summary.header.scenario_set_digest is not None
+    assert list(summary.header.scenarios) == ["greet"]
+    assert [(run.outcome, run.score_points) for run in summary.runs] == [("passed", 100.0), ("failed", 0.0)]
+    assert [[(found.policy, found.step) for found in run.violations or ()] for run in summary.runs] == [[], [("card_number", 2)]]
+    assert summary.batch.coverage.is_whole
+
+
+def test_a_run_of_a_scenario_that_the_file_has_not_is_refused_with_the_nearest(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "scenarios.yaml").write_text(SCENARIOS)
+    ran = command("import", write_lines(tmp_path / "t.jsonl", record("greed", 0)), *OUT, "--scenarios", "scenarios.yaml")
+    assert ran.code == 2
+    assert "t.jsonl:1: scenario 'greed' is not in the scenario file. Did you mean 'greet'?" in ran.err
