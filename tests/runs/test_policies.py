@@ -66,7 +66,7 @@ def test_a_run_that_no_policy_looks_at_counts_as_scanned() -> None:
 
 def test_a_run_whose_scan_was_given_up_is_not_scanned_whatever_else_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evalplatform.runs.pattern_search.SEARCH_SECONDS", 0.5)
-    hard = Trajectory(steps=(*TRAJECTORY.steps[:-1], says("a" * 60 + "b")))
+    hard = Trajectory(steps=(*TRAJECTORY.steps[:-2], says("a" * 60 + "b")))
     assert violations_in(hard, [CARDS, PolicySpec(name="slow", pattern="(a+)+$")]) is None
 
 
