@@ -11,6 +11,9 @@ from evalplatform.runs.bundle import new_bundle
 from tests.cli.conftest import Command
 from tests.support.compared_batches import Told, a_regression, batch_of, write_bundle
 
+PROJECT = "my-project"
+"""The id of a starter project."""
+
 PUSHED = re.compile(r"b-\d{8}t\d{6}-[0-9a-f]{8}")
 
 
@@ -143,15 +146,13 @@ def test_an_unfinished_bundle_and_two_projects_are_refused_by_name(command: Comm
 
 
 def test_without_batches_the_newest_is_compared_with_the_one_before_it(command: Command, project: Path, tmp_path: Path) -> None:
-    name = re.search(r"^project: (.+)$", (project / "evalplatform.yaml").read_text(), re.M)
-    assert name is not None
     told = {"a": Told("P"), "b": Told("P")}
-    first = pushed(command, write_bundle(tmp_path / "1.jsonl", batch_of(told, project=name[1])))
+    first = pushed(command, write_bundle(tmp_path / "1.jsonl", batch_of(told, project=PROJECT)))
     nothing = command("diff")
     assert nothing.code == 2
     assert "it takes two batches that have not expired" in nothing.err
     worse = {"a": Told("F", tools=("find_order",)), "b": Told("P")}
-    second = pushed(command, write_bundle(tmp_path / "2.jsonl", batch_of(worse, hours=1, project=name[1])))
+    second = pushed(command, write_bundle(tmp_path / "2.jsonl", batch_of(worse, hours=1, project=PROJECT)))
     ran = command("diff")
     assert ran.code == 1
     assert ran.out.splitlines()[:2] == [
@@ -167,3 +168,18 @@ def test_without_batches_the_newest_is_compared_with_the_one_before_it(command: 
     page = command("diff", first, second, "--out-html", tmp_path / "out")
     assert page.code == 1
     assert "refund missing in B" in (tmp_path / "out" / "report-diffs" / "a.html").read_text()
+
+
+def test_a_row_whose_trajectory_is_no_longer_kept_has_no_page_and_no_link(command: Command, project: Path, tmp_path: Path) -> None:
+    told = {"a": Told("P"), "b": Told("P", tools=("x",))}
+    first = pushed(command, write_bundle(tmp_path / "1.jsonl", batch_of(told, project=PROJECT)))
+    lost = batch_of({"a": Told("F", tools=("lost",)), "b": Told("F", tools=("kept",))}, hours=1, project=PROJECT)
+    second = pushed(command, write_bundle(tmp_path / "2.jsonl", lost))
+    digest = str(lost.runs[0].trajectory_digest).removeprefix("sha256:")
+    (blob,) = project.rglob(digest)
+    blob.unlink()
+    ran = command("diff", first, second, "--out-html", tmp_path / "out")
+    assert ran.code == 1
+    assert "1 row without a diff page: a trajectory is no longer kept" in ran.err
+    assert re.findall(r'href="(report-diffs/[^"]+)"', (tmp_path / "out" / "report.html").read_text()) == ["report-diffs/b.html"]
+    assert [path.name for path in (tmp_path / "out" / "report-diffs").iterdir()] == ["b.html"]
