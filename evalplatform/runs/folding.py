@@ -56,8 +56,9 @@ def diff_view(a: Trajectory, b: Trajectory, diff: TrajectoryDiff) -> DiffView:
     """Return what a page of the two shows.
 
     After the opening user message the rows before the split are folded. Where the user wrote again before the split, the last exchange
-    stays open: the user's message before, all that the agent did on it, and the message that led to the split. Fewer than three rows are
-    not folded; without a split nothing is, for there is nothing to open at.
+    stays open: the user's message before, what the agent did on it, its reply, and the message that led to the split. Where the message
+    before is the opening one, what the agent did before its reply is folded, as it follows the opening. Fewer than three rows are not
+    folded; without a split nothing is, for there is nothing to open at.
     """
     rows = [_row(line, diverges=line.change == 0) for line in diff.lines]
     files = Row(a=_steps(file_change_step(a)), b=_steps(file_change_step(b)))
@@ -82,9 +83,9 @@ def _steps(number: int | None) -> tuple[int, ...]:
 
 
 def _fold(lines: tuple[AlignedUnits, ...], rows: list[Row], split: int) -> Fold | None:
-    asked = [place for place, line in enumerate(lines[:split]) if line.a is not None and line.a.token[:2] == ("message", "user")]
+    asked = [place for place, line in enumerate(lines[:split]) if _is_message(line, "user")]
     first = asked[0] + 1 if asked else 0
-    after = max(asked[-2], first) if len(asked) > 1 else split
+    after = _exchange_begins(lines, asked) if len(asked) > 1 else split
     if after - first < FEWEST_FOLDED_ROWS:
         return None
     hidden = rows[first:after]
@@ -95,3 +96,17 @@ def _fold(lines: tuple[AlignedUnits, ...], rows: list[Row], split: int) -> Fold 
         steps_b=sum(len(row.b) for row in hidden),
         user_messages=sum(first <= place < after for place in asked),
     )
+
+
+def _exchange_begins(lines: tuple[AlignedUnits, ...], asked: list[int]) -> int:
+    """The row that the last exchange stays open from: the user's message before, or the reply to it where it is the opening one."""
+    if len(asked) > 2:
+        return asked[-2]
+    reply = asked[-1]
+    while _is_message(lines[reply - 1], "assistant"):
+        reply -= 1
+    return reply
+
+
+def _is_message(line: AlignedUnits, role: str) -> bool:
+    return line.a is not None and line.a.token[:2] == ("message", role)

@@ -24,6 +24,16 @@ def test_the_last_exchange_before_the_split_stays_open() -> None:
     assert found.fold == Fold(first_row=1, after_row=7, steps_a=7, steps_b=7, user_messages=2)
 
 
+def test_what_the_agent_did_between_the_opening_message_and_its_reply_is_folded() -> None:
+    start = "user lookup lookup lookup agent user "
+    assert view(start + "refund", start + "escalate").fold == Fold(first_row=1, after_row=4, steps_a=6, steps_b=6, user_messages=0)
+
+
+def test_an_exchange_without_a_reply_begins_at_the_message_that_led_to_the_split() -> None:
+    start = "user lookup lookup lookup user "
+    assert view(start + "refund", start + "escalate").fold == Fold(first_row=1, after_row=4, steps_a=6, steps_b=6, user_messages=0)
+
+
 def test_fewer_than_three_rows_are_not_folded() -> None:
     assert view("user lookup lookup refund", "user lookup lookup escalate").fold is None
     assert view("user lookup lookup lookup refund", "user lookup lookup lookup escalate").fold is not None
