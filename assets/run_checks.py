@@ -13,6 +13,7 @@ from evalplatform.stages.runs_facts import BatchComparisonFacts, batch_compariso
 
 NO_REGRESSION = "no_regression"
 SCAN_COVERAGE = "scan_coverage"
+CHECKS = (NO_REGRESSION, SCAN_COVERAGE)
 
 _NO_REGRESSION = (
     "Fails where a scenario that passed in the baseline does not pass in the candidate, and as well where the batches could not be "

@@ -1,19 +1,19 @@
 """The composition root for Dagster: one project, one code location."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import dagster as dg
 
+from assets.agent_side import AgentSidePart, agent_side_parts
 from assets.declared import group_name
 from assets.pools import suite_pools
 from assets.runs import batch_definitions, scenario_definitions
 from assets.suites import suite_definitions
-from evalplatform.kernel.errors import ProjectFileError, StorageUnavailableError
+from evalplatform.kernel.errors import ProjectFileError
 from evalplatform.kernel.text import plural
 from evalplatform.project.load import PROJECT_FILE_NAME, Project
 from evalplatform.stages.comparison_stages import project_comparisons, wanted_comparisons
-from evalplatform.wiring import OpenedProject
 from resources import project_resources
 from resources.project import project_of_code_location
 from sensors.batches import recorded_batches_sensor
@@ -39,38 +39,24 @@ def build_definitions(project: Project) -> dg.Definitions:
         )
         for suite_id, settings in project.settings.suites.items()
     )
+    parts = agent_side_parts(project)
     shared = dg.Definitions(
         sensors=[
-            partitions_sensor(file, suites=tuple(project.settings.suites), comparisons=project_comparisons(project)),
+            partitions_sensor(file, suites=tuple(project.settings.suites), comparisons=project_comparisons(project), agent_side=parts),
             *(new_judges_sensor(file, suite_id) for suite_id in project.settings.suites),
         ],
         resources=project_resources(file),
         executor=dg.in_process_executor,  # a step is one stage; model calls are concurrent inside it
     )
-    return dg.Definitions.merge(shared, *suites, *_agent_side(project, file))
+    return dg.Definitions.merge(shared, *suites, *_agent_side(file, parts))
 
 
-def _agent_side(project: Project, file: Path) -> Iterator[dg.Definitions]:
-    """Yield the definitions over batches where the project has any use for them, and those over scenarios where it names some."""
-    if has_agent_side(project):
+def _agent_side(file: Path, parts: Sequence[AgentSidePart]) -> Iterator[dg.Definitions]:
+    if "batches" in parts:
         yield batch_definitions()
         yield dg.Definitions(sensors=[recorded_batches_sensor(file)])
-    if project.settings.scenarios is not None:
+    if "scenarios" in parts:
         yield scenario_definitions()
-
-
-def has_agent_side(project: Project) -> bool:
-    """Say whether a project names scenarios, or has batches in its batch store: one may import them and name none.
-
-    A database that does not answer is taken to hold some: assets that cannot be read say why, and assets that are not there say nothing.
-    """
-    if project.settings.scenarios is not None:
-        return True
-    with OpenedProject(project) as opened:
-        try:
-            return opened.holds_batches()
-        except StorageUnavailableError:
-            return True
 
 
 def _refuse_shared_groups(project: Project) -> None:

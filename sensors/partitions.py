@@ -30,14 +30,15 @@ _DESCRIPTION = (
 class LookCursor(Value):
     """What a look at the project file leaves for the next one, and for `evalplatform sync`.
 
-    `suites` of `project` are those that the loaded definitions were built with, and `comparisons` the assets that compare their cells, as
-    `SUITE/ASSET`. `retiring` is the digest of what the look would retire, or
-    None. `claimed` is the digest of the cells and judges whose keys were claimed last, so that only an edit of them is claimed again.
+    `suites` of `project` are those that the loaded definitions were built with, `comparisons` the assets that compare their cells, as
+    `SUITE/ASSET`, and `agent_side` the parts of the agent side. `retiring` is the digest of what the look would retire, or None. `claimed`
+    is the digest of the cells and judges whose keys were claimed last, so that only an edit of them is claimed again.
     """
 
     project: str | None = None
     suites: tuple[str, ...] = ()
     comparisons: tuple[str, ...] = ()
+    agent_side: tuple[str, ...] = ()
     retiring: str | None = None
     claimed: str | None = None
 
@@ -50,8 +51,10 @@ class LookCursor(Value):
             return cls()
 
 
-def partitions_sensor(project_file: Path, *, suites: Sequence[str], comparisons: Sequence[str] = ()) -> dg.SensorDefinition:
-    """Return the sensor that adds and retires partitions; `suites` and `comparisons` are those that the definitions are built with.
+def partitions_sensor(
+    project_file: Path, *, suites: Sequence[str], comparisons: Sequence[str] = (), agent_side: Sequence[str] = ()
+) -> dg.SensorDefinition:
+    """Return the sensor that adds and retires partitions; `suites` to `agent_side` are what the definitions are built with.
 
     A file that cannot be read fails the look with the reason. One that can be read but is only half there, as while an editor saves it,
     asks for less than it will: so keys are retired at the second look in a row that would retire the same ones. A cell or judge whose key
@@ -72,6 +75,7 @@ def partitions_sensor(project_file: Path, *, suites: Sequence[str], comparisons:
             project=project.settings.project,
             suites=tuple(suites),
             comparisons=tuple(comparisons),
+            agent_side=tuple(agent_side),
             retiring=_digest_of_retired(changes),
             claimed=_digest_of_owners(project),
         )

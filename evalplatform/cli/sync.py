@@ -1,7 +1,7 @@
 """`evalplatform sync`: bring the Dagster instance in line with the project file and the store, now."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +10,7 @@ from evalplatform.cli.project import ProjectOption
 from evalplatform.kernel.text import plural
 
 if TYPE_CHECKING:
-    from evalplatform.cli.orchestration.sync import CodeLocation, SyncedKey, SyncedSuite, SyncReport
+    from evalplatform.cli.orchestration.sync import CodeLocation, ReportedCheck, SyncedBatches, SyncedKey, SyncedSuite, SyncReport
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -23,7 +23,7 @@ def sync(
     project: ProjectOption = None,
     json_result: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
-    """Register new cells and judges as partitions, retire those that are gone, and show Dagster what the store holds. Asks no model.
+    """Register new cells, judges and batches as partitions, retire what is gone, and show Dagster what the store holds. Asks no model.
 
     The instance is that of DAGSTER_HOME where it is set, otherwise the project's own.
     """
@@ -50,24 +50,38 @@ def report_lines(report: "SyncReport") -> Iterator[str]:
     for suite in report.suites:
         lines = list(_suite_lines(suite, would="would be " if report.dry_run else ""))
         yield from lines or [f"{suite.suite}: everything is as the project file asks"]
+    yield from _batch_lines(report.batches, would="would be " if report.dry_run else "")
     yield _location_line(report.code_location)
 
 
-def _suite_lines(suite: "SyncedSuite", *, would: str) -> Iterator[str]:
+def _batch_lines(batches: "SyncedBatches", *, would: str) -> Iterator[str]:
     from evalplatform.cli.results import some
 
+    if batches.added:
+        noun = "batch" if len(batches.added) == 1 else "batches"
+        yield f"batches: {would}added: {len(batches.added):,} {noun} ({some(batches.added)})"
+    yield from _reported_lines("batches", batches.reported, batches.reported_checks, would=would)
+
+
+def _suite_lines(suite: "SyncedSuite", *, would: str) -> Iterator[str]:
     for word, keys in (("added", suite.added), ("retired", suite.retired)):
         for key in keys:
             yield f"{suite.suite}: {would}{word}: {key_words(key)}"
     for key in suite.in_use:
         yield f"{suite.suite}: retired when the runs that name it have ended: {key_words(key)}"
-    if suite.reported:
-        partitions = plural(len(suite.reported), "partition")
-        yield f"{suite.suite}: {would}reported to Dagster from the store: {partitions} that it did not know as materialized"
-    if suite.reported_checks:
-        failed = [f"{check.check} of {check.path.partition('/')[2]}" for check in suite.reported_checks if not check.passed]
-        results = f"{plural(len(suite.reported_checks), 'check result')} that it did not know"
-        yield f"{suite.suite}: {would}reported to Dagster from the store: {results}{f', failed: {some(failed)}' if failed else ''}"
+    yield from _reported_lines(suite.suite, suite.reported, suite.reported_checks, would=would)
+
+
+def _reported_lines(of: str, reported: Sequence[str], checks: Sequence["ReportedCheck"], *, would: str) -> Iterator[str]:
+    from evalplatform.cli.results import some
+
+    if reported:
+        partitions = plural(len(reported), "partition")
+        yield f"{of}: {would}reported to Dagster from the store: {partitions} that it did not know as materialized"
+    if checks:
+        failed = [f"{check.check} of {check.path.partition('/')[2]}" for check in checks if not check.passed]
+        results = f"{plural(len(checks), 'check result')} that it did not know"
+        yield f"{of}: {would}reported to Dagster from the store: {results}{f', failed: {some(failed)}' if failed else ''}"
 
 
 def key_words(key: "SyncedKey") -> str:
@@ -88,6 +102,8 @@ def _location_line(location: "CodeLocation") -> str:
         parts.append(f"has no assets yet of {', '.join(location.missing_suites)}")
     if location.missing_comparisons:
         parts.append(f"has no {', '.join(location.missing_comparisons)} yet")
+    if location.missing_agent_side:
+        parts.append(f"has no assets yet of {' and '.join(location.missing_agent_side)}")
     if location.extra_suites:
         parts.append(f"still shows {', '.join(location.extra_suites)}")
     return f"code location: needs a reload: it {' and '.join(parts)} {seen}"

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from evalplatform.definitions import has_agent_side
+from assets.agent_side import agent_side_parts
 from evalplatform.project.load import load_project
 from evalplatform.runs.records import Batch, Violation
 from evalplatform.stages import batch_comparisons
@@ -205,7 +205,7 @@ def test_a_project_without_scenarios_has_the_assets_once_a_batch_was_pushed(tmp_
 def test_a_database_that_does_not_answer_hides_no_asset(tmp_path: Path) -> None:
     runs = RunsProject.written_to(tmp_path / "project")
     runs.file.write_text("version: 1\nproject: probe\ndatabase: postgresql://nobody@127.0.0.1:1/none\n")
-    assert has_agent_side(load_project(runs.file))
+    assert agent_side_parts(load_project(runs.file)) == ("batches",)
 
 
 def assets_of(runs: RunsProject) -> set[str]:

@@ -176,6 +176,7 @@ def test_sync_says_whether_the_code_location_has_to_be_loaded_again(synced: Sync
         "missing_suites": [],
         "extra_suites": ["old"],
         "missing_comparisons": [],
+        "missing_agent_side": [],
         "needs_reload": True,
     }
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import dagster as dg
 
 CHECK = "dagster"
+CHECK_OF_PARTITIONS = "partitions"
+FIX_OF_PARTITIONS = "Run `evalplatform sync`, or let the daemon's sensor do it."
 RUNS_VARIABLE = variable_of("runs_per_endpoint")
 POSTGRES_SCHEME = "postgresql+psycopg2"
 
@@ -89,6 +91,21 @@ def _partitions(instance: "dg.DagsterInstance", patient: Patient) -> list[Findin
     added = sum(len(change.added) for change in changes)
     retired = sum(len(change.retired) for change in changes)
     if not added and not retired:
-        return [ok("partitions", "Dagster has a partition for every cell and judge of the project file, and no other.")]
-    found = f"{plural(added, 'partition')} of the project file missing in Dagster, {retired} there that the file no longer asks for."
-    return [warning("partitions", found, fix="Run `evalplatform sync`, or let the daemon's sensor do it.")]
+        of_file = ok(CHECK_OF_PARTITIONS, "Dagster has a partition for every cell and judge of the project file, and no other.")
+    else:
+        found = f"{plural(added, 'partition')} of the project file missing in Dagster, {retired} there that the file no longer asks for."
+        of_file = warning(CHECK_OF_PARTITIONS, found, fix=FIX_OF_PARTITIONS)
+    return [of_file, *_batches(instance, patient)]
+
+
+def _batches(instance: "dg.DagsterInstance", patient: Patient) -> list[Finding]:
+    """Say whether stored batches have their partitions; nothing of a project that has none."""
+    from assets.batch_partitions import unregistered_batches
+
+    if not patient.opened.holds_batches():
+        return []
+    missing = unregistered_batches(instance, patient.opened.batch_store.ids())
+    if not missing:
+        return [ok(CHECK_OF_PARTITIONS, "Dagster has a partition for every stored batch.")]
+    noun = "batch has" if len(missing) == 1 else "batches have"
+    return [warning(CHECK_OF_PARTITIONS, f"{len(missing):,} stored {noun} no partition in Dagster.", fix=FIX_OF_PARTITIONS)]

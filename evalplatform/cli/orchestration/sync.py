@@ -50,22 +50,33 @@ class SyncedSuite(Value):
     reported_checks: tuple[ReportedCheck, ...] = ()
 
 
+class SyncedBatches(Value):
+    """What was changed for stored batches: `added` partitions, and what was `reported`, as in `SyncedSuite`."""
+
+    added: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    reported_checks: tuple[ReportedCheck, ...] = ()
+
+
 class CodeLocation(Value):
     """What the code location was seen to have loaded, from what its partitions sensor last wrote down.
 
     `looked_at` is None where no sensor of the project has looked yet; then nothing is known, and all lists are empty. `missing_comparisons`
-    are assets as `SUITE/ASSET`, of suites that it has.
+    are assets as `SUITE/ASSET`, of suites that it has; `missing_agent_side` are parts of the agent side: batches, scenarios.
     """
 
     looked_at: AwareDatetime | None = None
     missing_suites: tuple[str, ...] = ()
     extra_suites: tuple[str, ...] = ()
     missing_comparisons: tuple[str, ...] = ()
+    missing_agent_side: tuple[str, ...] = ()
 
     @property
     def needs_reload(self) -> bool | None:
         """Whether it has to be loaded again; None where it is not known."""
-        return None if self.looked_at is None else bool(self.missing_suites or self.extra_suites or self.missing_comparisons)
+        if self.looked_at is None:
+            return None
+        return bool(self.missing_suites or self.extra_suites or self.missing_comparisons or self.missing_agent_side)
 
 
 class SyncReport(Value):
@@ -73,6 +84,7 @@ class SyncReport(Value):
 
     dry_run: bool
     suites: tuple[SyncedSuite, ...]
+    batches: SyncedBatches = SyncedBatches()
     code_location: CodeLocation
 
 
@@ -95,6 +107,7 @@ def sync_project(project: Project, home: Path, *, dry_run: bool) -> SyncReport:
         return SyncReport(
             dry_run=dry_run,
             suites=tuple(_suite(suite_id, changes, opened, instance, dry_run=dry_run) for suite_id in project.settings.suites),
+            batches=_batches(opened, instance, dry_run=dry_run),
             code_location=seen_code_location(instance, project),
         )
 
@@ -103,6 +116,7 @@ def seen_code_location(instance: "dg.DagsterInstance", project: Project) -> Code
     """Return which suites the project's code location had at its sensor's last look, against those of the project file."""
     from dagster._core.definitions.run_request import InstigatorType  # there is no public way to a sensor's state from outside
 
+    from assets.agent_side import agent_side_parts
     from sensors.partitions import SENSOR_NAME, LookCursor
 
     looks = []
@@ -111,16 +125,17 @@ def seen_code_location(instance: "dg.DagsterInstance", project: Project) -> Code
         cursor = LookCursor.read(getattr(data, "cursor", None))
         ticked_at = getattr(data, "last_tick_timestamp", None)
         if state.instigator_name == SENSOR_NAME and cursor.project == project.settings.project and ticked_at is not None:
-            looks.append((ticked_at, cursor.suites, cursor.comparisons))
+            looks.append((ticked_at, cursor.suites, cursor.comparisons, cursor.agent_side))
     if not looks:
         return CodeLocation()
-    ticked_at, loaded, comparisons = max(looks)
+    ticked_at, loaded, comparisons, agent_side = max(looks)
     wanted = (name for name in project_comparisons(project) if name.partition("/")[0] in loaded)
     return CodeLocation(
         looked_at=datetime.fromtimestamp(ticked_at, tz=UTC),
         missing_suites=tuple(suite for suite in project.settings.suites if suite not in loaded),
         extra_suites=tuple(suite for suite in loaded if suite not in project.settings.suites),
         missing_comparisons=tuple(name for name in wanted if name not in comparisons),
+        missing_agent_side=tuple(part for part in agent_side_parts(project) if part not in agent_side),
     )
 
 
@@ -140,6 +155,24 @@ def _suite(
         reported=reported,
         reported_checks=checks,
     )
+
+
+def _batches(opened: OpenedProject, instance: "dg.DagsterInstance", *, dry_run: bool) -> SyncedBatches:
+    from assets.batch_partitions import register_batches, unregistered_batches
+    from assets.runs_reconcile import report_batch_artifact, unknown_batch_artifacts
+
+    if not opened.holds_batches():
+        return SyncedBatches()
+    stored = opened.batch_store.ids()
+    added = unregistered_batches(instance, stored) if dry_run else register_batches(instance, stored)
+    context = opened.runs_context()
+    found = list(unknown_batch_artifacts(instance, context))
+    checks = [
+        ReportedCheck(check=result.check_name, path=manifest.artifact.path, passed=result.passed)
+        for manifest in ([] if dry_run else found)
+        for result in report_batch_artifact(instance, context, manifest)
+    ]
+    return SyncedBatches(added=tuple(added), reported=tuple(manifest.artifact.path for manifest in found), reported_checks=tuple(checks))
 
 
 def _registered(register: KeyRegister, group: KeyGroup, key: str) -> SyncedKey:
