@@ -96,7 +96,7 @@ def _exit_code(comparison: BatchComparison) -> int:
 def _lines(comparison: BatchComparison, sides: Sides) -> Iterator[str]:
     report = batch_comparison_report(comparison, choice=sides.choice)
     if sides.choice != "named":
-        yield baseline_words(comparison.baseline.id, comparison.candidate.id, sides.choice)
+        yield baseline_words(comparison.baseline, comparison.candidate, sides.choice)
     yield one_line(headline_sentence(comparison, divergence=first_divergence(comparison, sides.baseline, sides.candidate)))
     yield from lines_above(report)
     if report.table.rows:

@@ -47,6 +47,13 @@ def batch_words(batch: Batch) -> str:
     return "; ".join([", ".join(said), *shortfall_words(batch)])
 
 
+def short_batch_words(batch: Batch) -> str:
+    """Return a batch's id, and in a word each what it lacks: `b-1 (truncated)`."""
+    lacks = ["truncated"] if batch.truncated else []
+    lacks += [] if batch.retention == "whole" else [batch.retention]
+    return f"{batch.id} ({', '.join(lacks)})" if lacks else batch.id
+
+
 def shortfall_words(batch: Batch) -> Iterator[str]:
     """Yield what a batch lacks, each with its reason; nothing of a whole one."""
     if batch.truncated_reason is not None:

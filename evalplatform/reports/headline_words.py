@@ -3,7 +3,8 @@
 from evalplatform.comparisons.batches.records import BaselineChoice, BatchComparison
 from evalplatform.kernel.text import plural
 from evalplatform.kernel.values import Value
-from evalplatform.reports.batch_comparison_words import flipped_to_failed, incomparable_words
+from evalplatform.reports.batch_comparison_words import flipped_to_failed, incomparable_words, short_batch_words
+from evalplatform.runs.records import Batch
 
 CHOICE_WORDS: dict[BaselineChoice, str] = {
     "named": "the named batch",
@@ -19,9 +20,9 @@ class Divergence(Value):
     step: int
 
 
-def baseline_words(baseline_id: str, candidate_id: str, choice: BaselineChoice) -> str:
+def baseline_words(baseline: Batch, candidate: Batch, choice: BaselineChoice) -> str:
     """Return what is compared with what, and why: `b-2 vs b-1 (the previous batch)`."""
-    return f"{candidate_id} vs {baseline_id} ({CHOICE_WORDS[choice]})"
+    return f"{short_batch_words(candidate)} vs {short_batch_words(baseline)} ({CHOICE_WORDS[choice]})"
 
 
 def headline_sentence(comparison: BatchComparison, *, divergence: Divergence | None = None) -> str:

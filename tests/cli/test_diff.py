@@ -71,6 +71,9 @@ def test_every_row_of_the_page_opens_the_diff_of_its_two_runs(command: Command, 
         assert '<a href="../report.html">' in diff
     collapse = (tmp_path / "out" / "report-diffs" / "collapse.html").read_text()
     assert "refund → escalate" in collapse
+    assert "(truncated)" in collapse
+    leaking = (tmp_path / "out" / "report-diffs" / "leaking.html").read_text()
+    assert "&#34;No SSN in trajectory&#34; at step 3" in leaking
     assert "(report-diffs/collapse.html)" in (tmp_path / "out" / "report.md").read_text()
 
 

@@ -38,5 +38,9 @@ def test_a_headline_that_could_not_be_computed_says_why_and_shows_no_counts() ->
 
 
 def test_the_baseline_is_named_with_why_it_was_chosen() -> None:
-    assert baseline_words("b-1", "b-2", "previous_batch") == "b-2 vs b-1 (the previous batch)"
-    assert baseline_words("b-1", "b-2", "last_gate") == "b-2 vs b-1 (the batch that its last gate compared it with)"
+    before, after = batch_of({"a": Told("P")}).batch, batch_of({"a": Told("P")}, hours=1, truncated_reason="the spend cap").batch
+    assert baseline_words(before, after, "previous_batch") == f"{after.id} (truncated) vs {before.id} (the previous batch)"
+    compacted = before.with_changes(retention="compacted")
+    assert baseline_words(compacted, after, "last_gate") == (
+        f"{after.id} (truncated) vs {before.id} (compacted) (the batch that its last gate compared it with)"
+    )
