@@ -59,6 +59,7 @@ class _Loading:
             raise self._error(
                 f"the id {name!r} stands at line {lines[0]} and at line {lines[1]}; ids are unique.", "scenarios", place, "id"
             )
+        self._check_tags_of_tiers()
         policies = {name: self._policy(name) for name in self.declared.policies}
         scenarios = tuple(self._scenario(place, policies) for place in range(len(self.declared.scenarios)))
         return ScenarioSet(
@@ -69,6 +70,13 @@ class _Loading:
             policy=self.declared.gate,
             recordings=tuple(self._recordings()),
         )
+
+    def _check_tags_of_tiers(self) -> None:
+        """Refuse a tier for a tag that no scenario carries: mistyped, it would leave a critical scenario standard without a word."""
+        carried = {tag for entry in self.declared.scenarios for tag in entry.tags}
+        for tag in self.declared.gate.tier_by_tag if self.declared.gate is not None else ():
+            if tag not in carried:
+                raise self._placed(UnknownNameError("tag", tag, carried), "gate", "tier_by_tag", tag)
 
     def _policy(self, name: str) -> PolicySpec:
         entry = self.declared.policies[name]

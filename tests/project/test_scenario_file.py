@@ -84,7 +84,7 @@ def test_the_plan_of_a_scenario_follows_tags_gate_and_the_runs_asked_for(tmp_pat
     assert (refund.tier, refund.planned_runs, refund.tolerance, refund.leg) == ("critical", 10, None, "live")
     assert (hello.tier, hello.tolerance) == ("standard", "tool_set")
     assert {plan.planned_runs for plan in scenarios.planned_all(runs=3).values()} == {3}
-    own = loaded(tmp_path, changed("tags: [money, chat]", "tags: [money]\n    gate_tier: standard"))
+    own = loaded(tmp_path, changed("tags: [money, chat]", "tags: [money, chat]\n    gate_tier: standard"))
     assert own.planned(own.scenario("refund")).tier == "standard"
 
 
@@ -150,6 +150,7 @@ def test_an_unknown_scenario_is_answered_with_the_nearest_id(tmp_path: Path) -> 
         (r"secret-\d+", r"secret-(\d+", 6, "policies.No secret.pattern", "unterminated subpattern at character 8", None),
         ("[agent_messages]", "[agent_message]", 6, "policies.No secret.look_in.0", "must be 'agent_messages',", "agent_messages"),
         ("critical", "critcal", 8, "gate.tier_by_tag.money", "must be 'critical' or 'standard'", "critical"),
+        ("money: critical", "monye: critical", 8, "gate.tier_by_tag.monye", "unknown tag 'monye' (known: chat, money)", "money"),
         ("gate:\n", "gate:\n  target_drop: 4\n", 8, "gate.target_drop", "greater than or equal to 5 (got 4)", None),
         (
             "gate:\n",
