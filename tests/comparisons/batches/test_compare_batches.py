@@ -211,6 +211,15 @@ def test_violations_are_named_by_policy_with_the_first_step_and_never_change_the
     assert mirrored.resolved_violations == row.new_violations
 
 
+@pytest.mark.parametrize(("before", "after"), [({}, {"no SSN": 1}), ({"no SSN": 1}, {})], ids=["new", "resolved"])
+def test_an_unchanged_scenario_whose_violations_changed_is_named_and_the_comparison_stays_clean(
+    before: dict[str, int], after: dict[str, int]
+) -> None:
+    comparison = compare_batches(side({"s": [run(violations=before)]}), side({"s": [run(violations=after)]}))
+    assert classes(comparison) == {"s": "unchanged"}
+    assert comparison.verdict == "clean"
+
+
 def test_a_side_that_was_not_scanned_gives_no_violations_rather_than_none_new() -> None:
     assert only_row([run(violations=None)], [run(violations={"no SSN": 1})]).new_violations is None
     assert only_row([run(violations={})], [run(violations={})]).new_violations == ()

@@ -31,9 +31,10 @@ def test_the_last_gates_baseline_is_taken_where_it_is_still_there() -> None:
 
 
 def test_a_batch_that_was_gated_against_itself_is_compared_with_the_one_before() -> None:
-    choice = headline_baseline([NEW, MIDDLE], last_gate_baseline=NEW.id)
-    assert choice is not None
-    assert choice.baseline == MIDDLE
+    for candidate in (None, NEW):
+        choice = headline_baseline([NEW, MIDDLE], candidate, last_gate_baseline=NEW.id)
+        assert choice is not None
+        assert (choice.candidate, choice.baseline) == (NEW, MIDDLE)
 
 
 def test_expired_batches_are_neither_side() -> None:
@@ -65,7 +66,8 @@ def test_a_long_history_is_read_only_as_far_as_needed() -> None:
             yield batch
 
     assert headline_baseline(history()) is not None
-    assert read == [NEW.id, MIDDLE.id]
+    assert headline_baseline(history(), last_gate_baseline=NEW.id) is not None
+    assert read == [NEW.id, MIDDLE.id] * 2
 
 
 def test_the_first_divergence_is_looked_for_in_the_first_newly_failing_scenario_that_has_both_trajectories() -> None:
