@@ -70,14 +70,18 @@ def opened_run_diff(row: ScenarioChange, baseline: BatchSide, candidate: BatchSi
 
 
 def first_divergence(comparison: BatchComparison, baseline: BatchSide, candidate: BatchSide) -> Divergence | None:
-    """Return where the first changed row's runs part, for the headline; None where no row has two trajectories that differ."""
-    row = first_divergence_row(comparison)
-    found = None if row is None else opened_run_diff(row, baseline, candidate)
-    change = None if found is None else found.diff.first_divergence
-    if row is None or change is None:
-        return None
-    side = change.b or change.a
-    return None if side is None else Divergence(scenario_id=row.scenario_id, step=side.steps[0])
+    """Return where the first changed row's runs part, for the headline; None where no row has two trajectories that differ.
+
+    Two runs may come to other verdicts by the same steps; then it is the first row whose tool paths differ, which surely part.
+    """
+    surely = next((row for row in comparison.changes if row.path_changed), None)
+    for row in (first_divergence_row(comparison), surely):
+        found = None if row is None else opened_run_diff(row, baseline, candidate)
+        change = None if found is None else found.diff.first_divergence
+        side = None if change is None else change.b or change.a
+        if row is not None and side is not None:
+            return Divergence(scenario_id=row.scenario_id, step=side.steps[0])
+    return None
 
 
 def diff_page_names(comparison: BatchComparison) -> dict[str, str]:

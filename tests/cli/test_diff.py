@@ -42,6 +42,16 @@ def test_two_bundles_need_no_project_and_a_regression_exits_1(command: Command, 
     assert "  - collapse  4/4 → 0/4  (p 0.004, drop)" in ran.out
 
 
+def test_the_headline_opens_at_the_first_scenario_whose_runs_part(command: Command, tmp_path: Path) -> None:
+    baseline = {"a": Told("P"), "b": Told("P"), "c": Told("P")}
+    candidate = {"a": Told("F"), "b": Told("F", tools=("find_order",)), "c": Told("P", tools=("x",))}
+    paths = (
+        write_bundle(tmp_path / "b.jsonl", batch_of(baseline)),
+        write_bundle(tmp_path / "c.jsonl", batch_of(candidate, hours=1)),
+    )
+    assert command("diff", *paths).out.splitlines()[0].endswith("First divergence at step 4 in b.")
+
+
 def test_a_batch_against_itself_passes(command: Command, bundles: tuple[Path, Path], tmp_path: Path) -> None:
     same = write_bundle(tmp_path / "same.jsonl", batch_of({"a": Told("P")}))
     ran = command("diff", same, same)
