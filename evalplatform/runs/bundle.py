@@ -85,8 +85,9 @@ class BundleSummary(NamedTuple):
 class BundleWriter:
     """Writes one bundle. Use it as a context manager; leaving it does not finish the bundle, `finish` does."""
 
-    def __init__(self, file: FileIO, path: Path) -> None:
+    def __init__(self, file: FileIO, path: Path, *, syncs_each_run: bool = True) -> None:
         self._file = file
+        self._syncs_each_run = syncs_each_run
         self.path = path
 
     def add(self, run: Run, trajectory: Trajectory | None) -> None:
@@ -96,7 +97,7 @@ class BundleWriter:
             InputError: a text holds a lone surrogate, which JSON cannot hold.
             StorageUnavailableError: the disk does not take it; what was written before stays.
         """
-        self._append(_Recorded(run=run, trajectory=trajectory))
+        self._append(_Recorded(run=run, trajectory=trajectory), sync=self._syncs_each_run)
 
     def finish(self, *, truncated_reason: str | None = None, not_made: Sequence[Run] = ()) -> None:
         """Write the end line. `not_made` are the planned runs that are missing, where something stopped the batch."""
@@ -112,14 +113,15 @@ class BundleWriter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _append(self, line: Value) -> None:
+    def _append(self, line: Value, *, sync: bool = True) -> None:
         data = canonical_json(line.model_dump(mode="json")) + b"\n"
         begins_at = self._file.tell()
         try:
             left = memoryview(data)
             while left:  # a disk that runs full takes a part
                 left = left[self._file.write(left) or 0 :]
-            os.fsync(self._file.fileno())
+            if sync:
+                os.fsync(self._file.fileno())
         except OSError as error:
             with suppress(OSError):  # half a line would spoil the next one
                 self._file.truncate(begins_at)
@@ -127,8 +129,10 @@ class BundleWriter:
             raise StorageUnavailableError(f"{self.path} cannot be written: {error.strerror or error}.") from error
 
 
-def new_bundle(path: Path, header: BatchHeader) -> BundleWriter:
+def new_bundle(path: Path, header: BatchHeader, *, syncs_each_run: bool = True) -> BundleWriter:
     """Begin a bundle at a path where there is no file yet.
+
+    `syncs_each_run` is False for who could write the whole of it again at no cost, as an import can; the end is synced always.
 
     Raises:
         BundleError: there is one, or it cannot be written.
@@ -138,7 +142,7 @@ def new_bundle(path: Path, header: BatchHeader) -> BundleWriter:
         file = path.open("xb", buffering=0)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise BundleError(f"cannot be begun: {getattr(error, 'strerror', None) or error}.", file=path) from error
-    writer = BundleWriter(_locked(file, path), path)
+    writer = BundleWriter(_locked(file, path), path, syncs_each_run=syncs_each_run)
     writer._append(_Begin(bundle="bundle.v1", header=header))
     return writer
 

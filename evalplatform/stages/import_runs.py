@@ -114,7 +114,7 @@ def import_traces(wanted: TraceImport, *, folder: Path, out: Path | None = None,
     header = _header(wanted, survey, now=now)
     temporary = (folder if out is None else out.parent) / f".import-{os.getpid()}{BUNDLE_ENDING}.tmp"
     try:
-        with new_bundle(temporary, header) as bundle:
+        with new_bundle(temporary, header, syncs_each_run=False) as bundle:
             tally, outcomes = _write_runs(bundle, wanted, survey, scenarios)
             bundle.finish()
         batch = tally.batch(header, truncated_reason=None)
