@@ -12,6 +12,7 @@ from evalplatform.comparisons.batches.records import (
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.batch_comparison_words import count_words
+from evalplatform.runs.records import Batch
 from evalplatform.stats.boschloo_drop import can_flag, most_passes_flagged
 
 SHOWN_RUN_COUNTS = (4, 10)
@@ -79,6 +80,12 @@ def one_run_sentences(comparison: BatchComparison) -> Iterator[str]:
     """Yield what a comparison of one run a side can and cannot tell; nothing where a scenario has more, or nothing was compared."""
     if comparison.run_sets is not None or not comparison.compared:
         return
+    if all(map(_only_replays, (comparison.baseline, comparison.candidate))):
+        yield (
+            "Every scenario replays a recording, once on each side. A recording gives the same run each time, so what differs here is the "
+            "recordings or the checks, and not chance."
+        )
+        return
     yield (
         "Every scenario has one run on each side. That shows what an agent did, and where two runs part; it cannot tell a change of the "
         "agent from chance."
@@ -89,6 +96,11 @@ def one_run_sentences(comparison: BatchComparison) -> Iterator[str]:
     )
     shown = "; ".join(_power(runs) for runs in SHOWN_RUN_COUNTS)
     yield f"Repeated runs can tell: {shown}."
+
+
+def _only_replays(batch: Batch) -> bool:
+    planned = batch.header.scenarios.values()
+    return bool(planned) and all(scenario.leg == "replay" for scenario in planned)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from evalplatform.reports.batch_comparison_markdown import lines_below
 from evalplatform.reports.batch_comparison_report import batch_comparison_report
 from evalplatform.reports.batch_run_set_words import one_run_sentences, run_sets_against_verdict
 from evalplatform.reports.pass_count_plot import ROWS_LIMIT, pass_count_figure
+from evalplatform.runs.bundle import BundleSummary
 from tests.support.compared_batches import Told, batch_of, compared
 
 
@@ -72,6 +73,16 @@ def test_one_run_a_side_says_what_it_cannot_tell_and_what_could() -> None:
     )
     assert list(one_run_sentences(of({"a": Told("PP")}, {"a": Told("F")}))) == []
     assert list(one_run_sentences(of({"a": Told("H")}, {"a": Told("F")}))) == []
+
+
+def test_replays_are_no_matter_of_chance() -> None:
+    def replayed(letters: str, hours: int) -> BundleSummary:
+        batch = batch_of({"a": Told(letters)}, hours=hours)
+        planned = {name: scenario.with_changes(leg="replay") for name, scenario in batch.header.scenarios.items()}
+        return batch._replace(header=batch.header.with_changes(scenarios=planned))
+
+    (sentence,) = one_run_sentences(compared(replayed("P", 0), replayed("F", 1)))
+    assert sentence.startswith("Every scenario replays a recording, once on each side.")
 
 
 def test_the_figure_shows_the_largest_drops_and_says_what_it_leaves_out() -> None:
