@@ -11,6 +11,7 @@ from pathlib import Path
 
 from evalplatform.artifacts.blobs import put_blobs
 from evalplatform.kernel.errors import BundleError, InputError
+from evalplatform.kernel.text import plural
 from evalplatform.ports.audit import AuditEntry
 from evalplatform.ports.batches import AddedBatch, BatchStore
 from evalplatform.ports.object_store import ObjectStore
@@ -93,13 +94,18 @@ def _refuse_nul(value: Run | BatchHeader, path: Path, *, line: int, part: str) -
 
 def _contradiction(run: Run, trajectory: Trajectory | None) -> str | None:
     """Return what a run says of its trajectory that is not so, as a sentence; None where it fits."""
-    if trajectory is None:
-        return None if run.trajectory_digest is None else "names a trajectory that the line does not hold."
-    if run.trajectory_digest != trajectory_digest(trajectory):
-        return f"names the trajectory {run.trajectory_digest}, and the one beside it is {trajectory_digest(trajectory)}."
-    if run.tools != trajectory.tools or run.step_count != len(trajectory.steps):
-        return f"says {run.step_count} steps and {len(run.tools)} tool calls, which are not those of the trajectory beside it."
-    return None
+    if trajectory is None and run.trajectory_digest is not None:
+        return "names a trajectory that the line does not hold."
+    digest = None if trajectory is None else trajectory_digest(trajectory)
+    if run.trajectory_digest != digest:
+        return f"names the trajectory {run.trajectory_digest}, and the one beside it is {digest}."
+    tools, steps = ((), 0) if trajectory is None else (trajectory.tools, len(trajectory.steps))
+    if run.step_count != steps:
+        return f"says {plural(run.step_count, 'step')}, and its trajectory has {steps:,}."
+    if run.tools != tools:
+        return "names other tools than its trajectory calls."
+    beyond = next((found for found in run.violations or () if found.step > steps), None)
+    return None if beyond is None else f"has a violation at step {beyond.step}, and its trajectory ends at step {steps}."
 
 
 def _trajectories(path: Path) -> Iterator[bytes]:

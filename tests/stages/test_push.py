@@ -119,8 +119,9 @@ def refused(path: Path, batches: SqlBatchStore, store: MemoryStore, match: str) 
     ("changes", "message"),
     [
         ({"tools": ["look\x00up"]}, r"b\.jsonl:3: run\.tools\.0: holds a NUL character, which a database cannot store"),
-        ({"tools": ["a"]}, r"b\.jsonl:3: says 4 steps and 1 tool calls, which are not those of the trajectory"),
-        ({"step_count": 5}, r"b\.jsonl:3: says 5 steps and 1 tool calls"),
+        ({"tools": ["a"]}, r"b\.jsonl:3: names other tools than its trajectory calls"),
+        ({"violations": [{"policy": "ssn", "step": 5}]}, r"b\.jsonl:3: has a violation at step 5, and its trajectory ends at step 4"),
+        ({"step_count": 5}, r"b\.jsonl:3: says 5 steps, and its trajectory has 4"),
         ({"trajectory_digest": "sha256:1"}, r"b\.jsonl:3: names the trajectory sha256:1, and the one beside it is sha256:"),
         ({"scenario_id": "cancel"}, r"b\.jsonl:3: holds run 0 of 'cancel' twice"),
         ({"outcome": "fine"}, r"b\.jsonl:3: run\.outcome: is no line of a bundle"),

@@ -54,8 +54,8 @@ def recorded(
             score_points=None if letter in "HU" else 100.0 if letter == "P" else 50.0,
             violations=violations,
             trajectory_digest=None if letter in "HU" else trajectory_digest(trajectory(letter)),
-            tools=trajectory(letter).tools,
-            step_count=len(trajectory(letter).steps),
+            tools=() if letter in "HU" else trajectory(letter).tools,
+            step_count=0 if letter in "HU" else len(trajectory(letter).steps),
         )
         for name, letters in sorted(scenarios.items())
         for order, letter in enumerate(letters)
