@@ -79,7 +79,8 @@ def line_of(data: CommentedMap, loc: Sequence[int | str]) -> int | None:
     line: int | None = None
     for part in loc:
         if isinstance(node, CommentedMap) and part in node:
-            line = node.lc.key(part)[0] + 1
+            # A key that a merge (`<<: *base`) brought stands elsewhere; the line is then that of the mapping which takes it.
+            line = node.lc.key(part)[0] + 1 if part in (node.lc.data or {}) else line
             node = node[part]
         elif isinstance(node, CommentedSeq) and isinstance(part, int) and part < len(node):
             line = node.lc.item(part)[0] + 1

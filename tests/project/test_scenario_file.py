@@ -185,6 +185,23 @@ def test_an_unknown_scenario_is_answered_with_the_nearest_id(tmp_path: Path) -> 
         (": 20,", ": .nan,", 15, "scenarios.0.assertions.1.tool_called_with.arguments./amount", "must be a finite number", None),
         ("[find_order, issue_refund]", "[find_order]", 16, "scenarios.0.assertions.2.call_order", "needs at least 2 entries", None),
         ("{type: object}", "{type: objet}", 17, "scenarios.0.assertions.3.final_answer_schema", "is no JSON Schema at $.type", None),
+        (
+            "{type: object}",
+            "{pattern: '('}",
+            17,
+            "scenarios.0.assertions.3.final_answer_schema",
+            "is no JSON Schema at $.pattern",
+            None,
+        ),
+        ("{type: object}", "{pattern: 'a{99999999999}'}", 17, "scenarios.0.assertions.3.final_answer_schema", "repeats too much", None),
+        (
+            "{type: object}",
+            "{patternProperties: {(a+)+: true}}",
+            17,
+            "scenarios.0.assertions.3.final_answer_schema",
+            "repeats a group",
+            None,
+        ),
         ("{type: object}", "{$ref: 'http://x/y'}", 17, "scenarios.0.assertions.3.final_answer_schema", "nothing is fetched", None),
         ("- no_file_changed: true", "- no_file_changed", 18, "scenarios.0.assertions.4", "must be a mapping", None),
         ("no_file_changed: true", "no_file_changed: false", 18, "scenarios.0.assertions.4.no_file_changed", "must be true", None),
@@ -223,6 +240,12 @@ def test_a_file_that_is_no_scenario_file_is_refused_as_one(tmp_path: Path, text:
         loaded(tmp_path, text)
     assert refused.value.line == line
     assert rule in refused.value.rule
+
+
+def test_a_key_that_a_merge_brought_is_named_at_the_mapping_that_takes_it(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioFileError) as refused:
+        loaded(tmp_path, "version: 1\nscenarios:\n  - &base {id: a, message: m}\n  - {<<: *base, tags: [x]}\n")
+    assert (refused.value.line, refused.value.field) == (4, "scenarios.1.id")
 
 
 def test_the_model_judge_may_be_one_of_the_project(tmp_path: Path, project: Project) -> None:

@@ -52,6 +52,14 @@ def test_a_pattern_is_found_anywhere_in_a_step_and_the_tool_name_belongs_to_the_
     assert steps(PolicySpec(name="p", pattern=r"(?i)DONE|^charge$")) == [3, 5]
 
 
+def test_what_json_escapes_is_found_as_it_is_read() -> None:
+    escaped = r'{"to": ["ann\u0040example.com"], "key\nAKIAIOSFODNN7EXAMPLE": 1}'.replace("\\\\", "\\")
+    hidden = Trajectory(steps=(call("send", escaped), call("send", r"no json \u0040"), says(r"a\b")))
+    for detector in ("email_address", "secret_key"):
+        found = violations_in(hidden, [PolicySpec(name=detector, detector=detector)])
+        assert found == (Violation(policy=detector, step=1),)
+
+
 def test_violations_stand_in_the_order_of_steps_then_of_policies_and_keep_no_content() -> None:
     found = violations_in(TRAJECTORY, [PolicySpec(name="z", pattern="card"), CARDS, PolicySpec(name="never", pattern="zebra")])
     assert found is not None

@@ -1,7 +1,8 @@
 """`final_answer_schema`: the agent's final message is JSON that keeps to a JSON Schema."""
 
+import json
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, JsonValue
@@ -15,12 +16,22 @@ MAX_MESSAGE_CHARS = 200
 
 
 def _checked_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    _refuse_unusable(json.dumps(schema, sort_keys=True))
+    return schema
+
+
+@lru_cache(maxsize=256)
+def _refuse_unusable(schema_text: str) -> None:
+    """Raise ValueError for what is no usable schema; a schema grades many runs and is checked once."""
     from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]
 
+    schema = json.loads(schema_text)
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
         raise ValueError(f"is no JSON Schema at {error.json_path}: {error.message}") from None
+    except (OverflowError, RecursionError):
+        raise ValueError("is no JSON Schema that can be used: a pattern repeats too much, or it nests too deeply") from None
     for part in _objects_in(schema):
         reference = part.get("$ref", part.get("$dynamicRef"))
         if isinstance(reference, str) and not reference.startswith("#"):
@@ -29,7 +40,6 @@ def _checked_schema(schema: dict[str, Any]) -> dict[str, Any]:
         for pattern in names if isinstance(names, dict) else ():
             if worst_case_steps(pattern, 1) == float("inf"):
                 raise ValueError(f"repeats a group in the name pattern {pattern!r}, which can take endless time; repeat single characters")
-    return schema
 
 
 def _objects_in(schema: object) -> Iterator[dict[str, Any]]:
