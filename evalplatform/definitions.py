@@ -8,6 +8,7 @@ import dagster as dg
 from assets.agent_side import AgentSidePart, agent_side_parts
 from assets.declared import group_name
 from assets.pools import suite_pools
+from assets.run_scenarios import run_scenarios_definitions
 from assets.runs import batch_definitions, scenario_definitions
 from assets.suites import suite_definitions
 from evalplatform.kernel.errors import ProjectFileError
@@ -57,6 +58,7 @@ def _agent_side(file: Path, parts: Sequence[AgentSidePart]) -> Iterator[dg.Defin
         yield dg.Definitions(sensors=[recorded_batches_sensor(file)])
     if "scenarios" in parts:
         yield scenario_definitions()
+        yield run_scenarios_definitions()
 
 
 def _refuse_shared_groups(project: Project) -> None:

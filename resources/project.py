@@ -62,9 +62,15 @@ class ProjectResource(dg.ConfigurableResource[None]):
     @contextmanager
     def opened_runs(self) -> Iterator[RunsContext]:
         """Open the agent side of the project for a body. Waits for stores that restart, and raises, as `opened_partitions` does."""
+        with self.opened_project() as opened:
+            yield opened.runs_context()
+
+    @contextmanager
+    def opened_project(self) -> Iterator[OpenedProject]:
+        """Open the whole project for a body. Waits for stores that restart, and raises, as `opened_partitions` does."""
         try:
             with OpenedProject(load_project(Path(self.project_file)), waits_at_start=True) as opened:
-                yield opened.runs_context()
+                yield opened
         except EvalplatformError as error:
             raise failure_of(error) from error
 

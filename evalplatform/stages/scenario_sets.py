@@ -31,9 +31,9 @@ def current_scenarios(context: RunsContext) -> ScenarioSet:
         InputError: the project file names none.
         ScenarioFileError: the file cannot be used; file, line and rule are named.
     """
-    if context.project.settings.scenarios is None:
+    if context.project.scenario_file is None:
         raise InputError("the project file names no scenario file.", file=context.project.file, field="scenarios")
-    return load_scenario_set(context.project.root / context.project.settings.scenarios, project=context.project)
+    return load_scenario_set(context.project.scenario_file, project=context.project)
 
 
 def _json(scenarios: ScenarioSet) -> bytes:
