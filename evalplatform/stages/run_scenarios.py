@@ -17,11 +17,13 @@ from evalplatform.kernel.usage import known_sum
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest, AgentRunner
 from evalplatform.ports.clock import Clock
 from evalplatform.runs.bundle import BundleWriter
-from evalplatform.runs.records import PlannedScenario, Run
+from evalplatform.runs.records import PlannedScenario, Run, Violation
 from evalplatform.runs.scenario import Scenario
 from evalplatform.stages.run_grading import MAX_REASON_CHARS, GradeRun, ungraded_run
 
 STAGE_NAME = "runs"
+NOTHING_TO_SCAN: tuple[Violation, ...] = ()
+"""The violations of a run without steps: it leaves no gap in a batch's scan coverage."""
 HARNESS_ERRORS_IN_A_ROW = 5
 """So many runs one after the other that could not run stop the batch: the next ones could not either."""
 
@@ -237,6 +239,7 @@ class _Recording:
             leg="live" if slot.scenario.replay is None else "replay",
             outcome="harness_error",
             reason=clip(reason, MAX_REASON_CHARS),
+            violations=NOTHING_TO_SCAN,
         )
 
     def _watch(self, run: Run) -> None:
@@ -261,6 +264,7 @@ class _Recording:
                 leg="live" if slot.scenario.replay is None else "replay",
                 outcome="ungraded",
                 reason=f"not made: {self.stopped}",
+                violations=NOTHING_TO_SCAN,
             )
         )
 

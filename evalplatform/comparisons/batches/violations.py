@@ -14,8 +14,13 @@ class ViolationChange(NamedTuple):
 
 
 def violation_change(baseline: Run, candidate: Run) -> ViolationChange | None:
-    """Return what changed between two runs; None unless both were scanned: a run that was not scanned is not a run without violations."""
+    """Return what changed between two runs; None unless both were scanned and have steps.
+
+    A run that was not scanned is not a run without violations, and one that could not run has resolved none.
+    """
     if baseline.violations is None or candidate.violations is None:
+        return None
+    if baseline.trajectory_digest is None or candidate.trajectory_digest is None:
         return None
     before, after = _first_by_policy(baseline.violations), _first_by_policy(candidate.violations)
     return ViolationChange(
