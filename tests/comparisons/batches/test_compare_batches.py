@@ -225,6 +225,11 @@ def test_a_side_that_was_not_scanned_gives_no_violations_rather_than_none_new() 
     assert only_row([run(violations={})], [run(violations={})]).new_violations == ()
 
 
+def test_a_candidate_that_could_not_run_has_resolved_no_violation() -> None:
+    row = only_row([run(violations={"no SSN": 1})], [run("harness_error", violations={})])
+    assert (row.new_violations, row.resolved_violations) == (None, None)
+
+
 def test_the_coverage_counts_the_scanned_runs_of_each_side() -> None:
     comparison = compare_batches(
         side({"a": [run(violations={})], "b": [run(violations={}), PASSED]}), side({"a": [run(violations={})], "b": [run(violations={})]})
