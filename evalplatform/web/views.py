@@ -11,7 +11,10 @@ from evalplatform.artifacts.records import ArtifactId, ArtifactManifest
 from evalplatform.kernel.errors import EvalplatformError, StorageError, StorageUnavailableError
 from evalplatform.kernel.values import Value
 from evalplatform.project.load import Project, load_project
+from evalplatform.stages import batch_comparisons
+from evalplatform.stages.batch_comparisons import DIFF_PREFIX
 from evalplatform.stages.retired import AskedFor, asked_for, is_retired
+from evalplatform.stages.runs_context import RUNS
 from evalplatform.web.errors import visitors_sentence
 
 READERS = 8
@@ -30,7 +33,7 @@ class ListedKeys(Value):
         if self.asked is None:
             return "unknown"
         if artifact.suite not in self.asked.suites:
-            return "not in the project file"
+            return "current" if artifact.suite == RUNS else "not in the project file"  # batches are of the store, not of the file
         return "retired" if is_retired(artifact, self.asked) else "current"
 
 
@@ -43,13 +46,17 @@ class FileView(Value):
 
 
 class PartitionView(Value):
-    """The current version of a partition. `problem` says why there is nothing to show of it; the rest is then empty."""
+    """The current version of a partition. `problem` says why there is nothing to show of it; the rest is then empty.
+
+    `diff_pages` counts the pages of single scenarios, to which the comparison's own page leads; they are not listed.
+    """
 
     name: str
     state: State
     version: str = ""
     made_at: datetime | None = None
     files: tuple[FileView, ...] = ()
+    diff_pages: int = 0
     bundle_href: str | None = None
     problem: str | None = None
 
@@ -63,9 +70,10 @@ class AssetView(Value):
 
 
 class SuiteView(Value):
-    """A suite with its assets, and the latest of its `reports_total` reports."""
+    """A suite with its assets, and some of its `reports_total` reports, which are of the asset `report_asset`."""
 
     id: str
+    report_asset: str
     assets: tuple[AssetView, ...]
     reports: tuple[PartitionView, ...]
     reports_total: int
@@ -92,9 +100,10 @@ def suite_views(catalog: ArtifactCatalog, keys: ListedKeys, *, reports_shown: in
     return [
         SuiteView(
             id=suite,
+            report_asset=_report_asset(suite),
             assets=tuple(AssetView(name=name, href=f"/suites/{suite}/{name}", partitions=len(found)) for name, found in assets.items()),
-            reports=partition_views(catalog, _live_first(assets.get(REPORT_ASSET, ()), keys)[:reports_shown], keys),
-            reports_total=len(assets.get(REPORT_ASSET, ())),
+            reports=partition_views(catalog, _reports_first(assets.get(_report_asset(suite), ()), keys)[:reports_shown], keys),
+            reports_total=len(assets.get(_report_asset(suite), ())),
         )
         for suite, assets in by_suite.items()
     ]
@@ -125,6 +134,7 @@ def _partition_view(catalog: ArtifactCatalog, artifact: ArtifactId, state: State
         version=manifest.data_version,
         made_at=manifest.created_at,
         files=_files(manifest),
+        diff_pages=sum(_is_diff_page(manifest, name) for name in manifest.files),
         bundle_href=bundle_address(artifact.suite, artifact.partition).path if artifact.asset == REPORT_ASSET else None,
     )
 
@@ -133,8 +143,20 @@ def _files(manifest: ArtifactManifest) -> tuple[FileView, ...]:
     return tuple(
         FileView(name=name, href=FileAddress(artifact=manifest.artifact, file=name).path, size_bytes=file.size_bytes)
         for name, file in sorted(manifest.files.items())
+        if not _is_diff_page(manifest, name)
     )
 
 
-def _live_first(artifacts: Sequence[ArtifactId], keys: ListedKeys) -> list[ArtifactId]:
+def _is_diff_page(manifest: ArtifactManifest, name: str) -> bool:
+    return manifest.artifact.suite == RUNS and manifest.artifact.asset == batch_comparisons.ASSET and name.startswith(DIFF_PREFIX)
+
+
+def _report_asset(suite: str) -> str:
+    return batch_comparisons.ASSET if suite == RUNS else REPORT_ASSET
+
+
+def _reports_first(artifacts: Sequence[ArtifactId], keys: ListedKeys) -> list[ArtifactId]:
+    """Return a suite's reports, what is still asked for first; those of batches the newest first, as their ids begin with the time."""
+    if artifacts and artifacts[0].suite == RUNS:
+        return sorted(artifacts, key=lambda artifact: artifact.partition, reverse=True)
     return sorted(artifacts, key=lambda artifact: (keys.state(artifact) != "current", artifact.partition))
