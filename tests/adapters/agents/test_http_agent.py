@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -130,6 +132,22 @@ def test_an_address_where_nobody_listens_could_not_run() -> None:
     with pytest.raises(HarnessError, match="cannot be reached") as refused:
         run(f"http://127.0.0.1:{free_port()}/agent", "hello")
     assert refused.value.reason == "unreachable"
+
+
+def test_an_address_that_takes_no_connection_could_not_run_however_short_the_runs_limit() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listening, ExitStack() as waiting:
+        for _ in range(8):  # a full queue: the next one's connection is never made
+            filler = waiting.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(listening.getsockname())
+        with pytest.raises(HarnessError, match="cannot be reached") as refused:
+            run(f"http://127.0.0.1:{listening.getsockname()[1]}/agent", "hello", limits={"max_seconds": 0.5})
+    assert refused.value.reason == "unreachable"
+
+
+def test_every_run_has_a_connection_of_its_own(agent: AgentStub) -> None:
+    run(agent.url, "hello")
+    assert agent.headers[-1]["Connection"] == "close"
 
 
 def test_a_plain_server_is_no_agent_over_tls(agent: AgentStub) -> None:
