@@ -31,9 +31,9 @@ Wanted = Literal["batch", "comparison"]
 """What a run is asked for: a batch with its comparison, or, of the first batch of all, the batch alone."""
 
 _DESCRIPTION = (
-    "Adds a partition for each batch that was pushed, and has it compared with the one recorded just before it. Asks no model. The newest "
-    f"first, at most {MAX_REGISTERED} partitions and {MAX_REQUESTS} runs a look; each batch is asked for once, and again what failed when "
-    'you set the cursor to {"attempt": 2}.'
+    "Adds a partition for each batch that was pushed, and has it compared with the one recorded just before it. Asks no model. At most "
+    f"{MAX_REGISTERED} partitions and {MAX_REQUESTS} runs a look, of the newest that are left; each batch is asked for once, and again what "
+    'failed when you set the cursor to {"attempt": 2}.'
 )
 
 
@@ -109,7 +109,7 @@ def requested(
     if len(under_way) >= MAX_UNDER_WAY:
         return [], BatchesCursor(attempt=cursor.attempt, asked=asked)
     open_ = ((batch_id, wanted) for batch_id, wanted in missing.items() if batch_id in known and batch_id not in {*asked, *under_way})
-    chosen = list(islice(open_, MAX_REQUESTS))
+    chosen = list(islice(open_, MAX_REQUESTS))[::-1]  # the newest is made last: what an asset's page shows is what was made last
     requests = [_request(batch_id, wanted, attempt=cursor.attempt) for batch_id, wanted in chosen]
     return requests, BatchesCursor(attempt=cursor.attempt, asked={**asked, **dict(chosen)})
 
