@@ -7,6 +7,7 @@ import sys
 from benchmarks import (
     backfill,
     batch_comparison,
+    batch_push,
     help_page,
     large_artifact,
     million_scores,
@@ -31,6 +32,7 @@ BENCHMARKS = (
     registered_partitions,
     model_compare,
     batch_comparison,
+    batch_push,
 )
 
 

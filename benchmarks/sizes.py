@@ -10,7 +10,7 @@ class Size:
     `scores` are written, read and summed up, and half as many. `partitions` are judged by a new judge.
     `registered` partitions have been made and are looked at, and a tenth of them.
     `compared_questions` are in each of four runs that are compared, and twice as many.
-    `compared_scenarios` are in each of two batches that are compared, and half as many.
+    `compared_scenarios` are in each of two batches that are compared, and in one that is pushed; and half as many.
 
     `compiles_first`: measured processes find all modules compiled, as after a first run, even where the environment keeps Python from
     writing compiled modules. Compiling takes longer than all small benchmarks together, so they do without.

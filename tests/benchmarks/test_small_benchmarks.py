@@ -34,6 +34,9 @@ LAST_FIGURES = [
     "model-compare, 120 questions to 60, CPU",
     "batches, 100 scenarios x 4 runs, compared, to reading, CPU",
     "batches, 100 scenarios x 4 runs, peak memory to half as many",
+    "push, 100 scenarios x 4 runs, wall",
+    "push, 100 scenarios x 4 runs, CPU to half as many",
+    "push, 100 scenarios x 4 runs, peak memory to half as many",
 ]
 
 
