@@ -32,8 +32,8 @@ Wanted = Literal["batch", "comparison"]
 
 _DESCRIPTION = (
     "Adds a partition for each batch that was pushed, and has it compared with the one recorded just before it. Asks no model. At most "
-    f"{MAX_REGISTERED} partitions and {MAX_REQUESTS} runs a look, of the newest that are left; each batch is asked for once, and again what "
-    'failed when you set the cursor to {"attempt": 2}.'
+    f"{MAX_REGISTERED} partitions and {MAX_REQUESTS} runs a look, of the newest that are left; each batch is asked for once, and again "
+    'what failed when you set the cursor to {"attempt": 2}.'
 )
 
 
