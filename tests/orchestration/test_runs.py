@@ -169,14 +169,14 @@ def test_a_batch_is_stored_as_a_table_of_its_runs(runs: RunsProject) -> None:
 
 
 def test_unstable_scenarios_are_stored_with_what_they_rest_on(runs: RunsProject) -> None:
-    pushed_two(runs)
+    runs.push_recent(AFTER, BEFORE)
     made = materializations(runs.materialize(["unstable_scenarios"]))["unstable_scenarios"]
     assert value_of(made, "result") == "**1 of 2 scenarios that ran in several batches of one commit came out differently.**"
     assert "| refund | 3/4 | 1 |" in value_of(made, "preview")
     counts = {name: value_of(made, name) for name in ("unstable", "scenarios_compared", "repeated_commits", "batches_read")}
     assert counts == {"unstable": 1, "scenarios_compared": 2, "repeated_commits": 1, "batches_read": 2}
     assert value_of(materializations(runs.materialize(["unstable_scenarios"]))["unstable_scenarios"], "unchanged") is True
-    runs.push(recorded({"refund": "P"}, commit="other"))
+    runs.push_recent({"refund": "P"}, commit="other")
     assert value_of(materializations(runs.materialize(["unstable_scenarios"]))["unstable_scenarios"], "batches_read") == 3
 
 

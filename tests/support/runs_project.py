@@ -1,8 +1,9 @@
 """A project with an agent side under Dagster, in a folder of the test's own: batches are pushed, and taken up from there."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
@@ -14,7 +15,7 @@ from evalplatform.runs.records import Batch
 from evalplatform.stages.push import push_bundle
 from evalplatform.wiring import OpenedProject
 from sensors.batches import recorded_batches_sensor
-from tests.support.recorded_batches import OUTCOMES, trajectory
+from tests.support.recorded_batches import NOW, OUTCOMES, recorded, trajectory
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 LETTERS = {outcome: letter for letter, outcome in OUTCOMES.items()}
@@ -83,6 +84,12 @@ class RunsProject:
                 ).batch
                 for summary in summaries
             ]
+
+    def push_recent(self, *scenarios: Mapping[str, str], **header: Any) -> list[Batch]:
+        """Store batches of the last hours by the clock of this machine, the first one the newest."""
+        with self.opened() as opened:
+            age_days = (NOW - opened.clock.now()).total_seconds() / 86_400
+        return self.push(*(recorded(one, days_ago=age_days + (1 + place) / 24, **header) for place, one in enumerate(scenarios)))
 
     def look(self, cursor: str | None = None) -> dg.SensorResult:
         """One tick of the sensor; the partitions that it adds are there afterwards, as the daemon does it."""
