@@ -5,6 +5,7 @@ one run in memory at a time.
 """
 
 import os
+import secrets
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,7 +20,7 @@ from evalplatform.kernel.values import Value
 from evalplatform.project.scenario_set import ScenarioSet
 from evalplatform.runs.assertions.assertion import RunFacts
 from evalplatform.runs.batch_tally import BatchTally
-from evalplatform.runs.bundle import BUNDLE_ENDING, BundleWriter, new_bundle
+from evalplatform.runs.bundle import BUNDLE_ENDING, BundleWriter, new_bundle, read_header
 from evalplatform.runs.policies import violations_in
 from evalplatform.runs.records import Batch, BatchHeader, Outcome, PlannedScenario, Run
 from evalplatform.runs.scenario import Scenario
@@ -112,7 +113,7 @@ def import_traces(wanted: TraceImport, *, folder: Path, out: Path | None = None,
     known = None if scenarios is None else frozenset(scenarios)
     survey = surveyed(wanted.files, format_name=wanted.format_name, trials=wanted.trials, known_scenarios=known)
     header = _header(wanted, survey, now=now)
-    temporary = (folder if out is None else out.parent) / f".import-{os.getpid()}{BUNDLE_ENDING}.tmp"
+    temporary = (folder if out is None else out.parent) / f".import-{secrets.token_hex(8)}{BUNDLE_ENDING}.tmp"
     try:
         with new_bundle(temporary, header, syncs_each_run=False) as bundle:
             tally, outcomes = _write_runs(bundle, wanted, survey, scenarios)
@@ -122,6 +123,8 @@ def import_traces(wanted: TraceImport, *, folder: Path, out: Path | None = None,
         already_there = not _placed(temporary, final)
         if already_there and out is not None:  # made meanwhile
             raise _taken(out)
+        if already_there:
+            batch = tally.batch(read_header(final), truncated_reason=None)  # by when that one was recorded
     finally:
         with suppress(OSError):
             temporary.unlink()

@@ -105,6 +105,12 @@ def test_a_window_of_the_history_with_its_system_message_is_told_once(tmp_path: 
     first = span("a", chat([system, ASKED], [CALLED]))
     windowed = span("b", chat([system, CALLED, ADDED], [ANSWERED]), second=2)
     assert steps(only(tmp_path, export(first, windowed))) == (MessageStep(role="system", text="Add."), *ADDITION)
+    again = {"role": "user", "parts": [{"type": "text", "content": "Sure?"}]}
+    sure = {"role": "assistant", "parts": [{"type": "text", "content": "Yes."}]}
+    pruned = span("c", chat([system, ASKED, ANSWERED, again], [sure]), second=4)
+    run = only(tmp_path, export(first, windowed, pruned))
+    assert steps(run)[5:] == (MessageStep(role="user", text="Sure?"), MessageStep(role="assistant", text="Yes."))
+    assert kinds(run) == []
 
 
 def test_a_call_that_was_made_again_is_told_once_and_named(tmp_path: Path) -> None:
@@ -113,6 +119,14 @@ def test_a_call_that_was_made_again_is_told_once_and_named(tmp_path: Path) -> No
     run = only(tmp_path, export(failed, span("b", chat([ASKED], [wrong]), second=1), span("c", chat([ASKED], [ANSWERED]), second=3)))
     assert steps(run) == (ADDITION[0], ADDITION[3])
     assert kinds(run) == ["model_call_failed", "reply_superseded"]
+
+
+def test_a_history_that_was_respelt_on_the_way_is_told_once_and_named(tmp_path: Path) -> None:
+    first, _ = two_calls()
+    respelt = {**CALLED, "parts": [{"type": "text", "content": "(called add)"}, *CALLED["parts"]]}
+    run = only(tmp_path, export(first, span("b", chat([ASKED, respelt, ADDED], [ANSWERED]), second=2)))
+    assert run.trajectory is not None
+    assert (run.trajectory.tools, len(run.trajectory.steps), kinds(run)) == (("add",), 4, ["history_rewritten"])
 
 
 def test_the_same_call_seen_by_two_instrumentations_is_one(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ class _ConversationReader:
             self._problems.append(TraceProblem(kind="cut_stream", step=len(self._steps)))
 
     def _note(self, kind: ProblemKind, detail: str | None = None) -> None:
-        self._problems.append(TraceProblem(kind=kind, step=len(self._steps) + 1, detail=None if detail is None else whole_text(detail)))
+        self._problems.append(TraceProblem(kind=kind, step=len(self._steps) + 1, detail=detail))
 
     def _add(self, step: Step) -> None:
         self._steps.append(step)

@@ -144,6 +144,10 @@ class _Conversation:
         if keys and keys == self._last_sent and known[: len(keys)] == keys and len(known) > len(keys):
             self.note("reply_superseded", span.name)
             del self.placed[len(keys) :]
+        elif _is_rewritten(known, keys):
+            self.note("history_rewritten", span.name)
+            self.placed = [_Placed(earlier.time, new.message, new.key) for earlier, new in zip(self.placed, sent, strict=False)]
+            self.placed += sent[len(known) :]
         else:
             self.placed += sent[_overlap(known, keys) :]
         self.placed += [_Placed(span.end or span.start, message, _key(message)) for message in call.replied]
@@ -241,19 +245,29 @@ def _after_results(placed: Sequence[_Placed], position: int) -> int:
 def _overlap(known: Sequence[str], sent: Sequence[str]) -> int:
     """Return how many of the messages that a model was sent are there already.
 
-    Either all of them follow on the whole conversation, or its end is their beginning: a window of it, or what is new alone. System
-    messages that are known may stand before such a window.
+    Either all of them follow on the whole conversation, or its end is their beginning: a window of it, or what is new alone. Before a
+    window may stand what the conversation began with, and system messages that are known.
     """
-    if list(sent[: len(known)]) == list(known):
-        return len(known)
-    leading = 0
-    while leading < len(sent) and sent[leading].startswith("system:") and sent[leading] in known:
-        leading += 1
-    rest = sent[leading:]
-    for length in range(min(len(known), len(rest)), 0, -1):
-        if list(known[-length:]) == list(rest[:length]):
-            return leading + length
+    alike = next((place for place, pair in enumerate(zip(known, sent, strict=False)) if pair[0] != pair[1]), min(len(known), len(sent)))
+    if alike == len(known):
+        return alike
+    leading = next((place for place, key in enumerate(sent) if not key.startswith("system:") or key not in known), len(sent))
+    for before in (alike, leading):
+        rest = sent[before:]
+        for length in range(min(len(known), len(rest)), 0, -1):
+            if list(known[-length:]) == list(rest[:length]):
+                return before + length
     return leading
+
+
+def _is_rewritten(known: Sequence[str], sent: Sequence[str]) -> bool:
+    """Return whether a model was sent the conversation so far in other words: it begins alike, is no shorter, and parts from it later.
+
+    Without this, what an agent's framework shortened or respelt on the way would be told twice.
+    """
+    leading = next((number for number, key in enumerate(known) if not key.startswith("system:")), len(known))
+    begins_alike = leading < len(known) and list(sent[: leading + 1]) == list(known[: leading + 1])
+    return begins_alike and len(sent) >= len(known) and list(sent[: len(known)]) != list(known)
 
 
 def _key(message: ChatMessage) -> str:

@@ -2,17 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from evalplatform.kernel.values import Value
+from evalplatform.runs.traces.content import whole_text
 
 ProblemKind = Literal[
     "arguments_not_json",
     "broken_text",
     "call_without_result",
     "cut_stream",
+    "history_rewritten",
     "large_message",
     "length_limit",
     "missing_content",
@@ -30,6 +32,7 @@ PROBLEM_WORDS: dict[ProblemKind, str] = {
     "broken_text": "a text holds half a character; it was written as U+FFFD",
     "call_without_result": "a call has no result",
     "cut_stream": "the stream ends before its reply does",
+    "history_rewritten": "the model was sent another wording of what was said; what it was sent stands",
     "large_message": "a message is over 1 MB; it is kept whole",
     "length_limit": "a reply was cut at the token limit",
     "missing_content": "a message has no content",
@@ -44,12 +47,16 @@ PROBLEM_WORDS: dict[ProblemKind, str] = {
 }
 
 
+# What a trace says is quoted in it, and no half character of it may keep a run out of a bundle.
+QuotedText = Annotated[str, AfterValidator(whole_text)]
+
+
 class TraceProblem(Value):
     """One problem. `step` is the 1-based step of the trajectory it is at; None where it is the whole run's."""
 
     kind: ProblemKind
     step: int | None = Field(default=None, ge=1)
-    detail: str | None = None
+    detail: QuotedText | None = None
 
     @property
     def words(self) -> str:

@@ -12,7 +12,7 @@ from evalplatform.kernel.registry import Registry
 from evalplatform.kernel.usage import Usage
 from evalplatform.kernel.values import Value
 from evalplatform.runs.records import AssertionResult, Outcome
-from evalplatform.runs.traces.problems import TraceProblem
+from evalplatform.runs.traces.problems import QuotedText, TraceProblem
 from evalplatform.runs.trajectory import Trajectory
 
 SNIFFED_BYTES = 65_536
@@ -22,7 +22,7 @@ class TraceGrade(Value):
     """The verdict that a trace brings. `reason` says what it was read from, or why there is none."""
 
     outcome: Outcome
-    reason: str
+    reason: QuotedText
     score_points: float | None = Field(default=None, ge=0, le=100)
     assertions: tuple[AssertionResult, ...] = ()
 

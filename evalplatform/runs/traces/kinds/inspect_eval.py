@@ -10,6 +10,7 @@ from evalplatform.kernel.errors import TraceError
 from evalplatform.kernel.usage import Usage, known_sum
 from evalplatform.runs.records import AssertionResult
 from evalplatform.runs.traces.chat_messages import ParsedConversation, trajectory_of_messages
+from evalplatform.runs.traces.content import whole_text
 from evalplatform.runs.traces.problems import TraceProblem
 from evalplatform.runs.traces.record_fields import amount_of, checked_scenario, checked_time, name_of
 from evalplatform.runs.traces.trace import TraceGrade, TraceRun, trace_formats
@@ -113,7 +114,7 @@ def _scored(scores: Mapping[str, "Score"]) -> TraceGrade:
         AssertionResult(
             assertion=f"scorer {name}",
             state="unchecked" if reward is None else "passed" if reward == 1 else "failed",
-            detail=f"its value is {str(scores[name].value)[:100]}",
+            detail=whole_text(f"its value is {str(scores[name].value)[:100]}"),
         )
         for name, reward in rewards.items()
     )
