@@ -13,6 +13,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from evalplatform.kernel.errors import ProjectFileError, nearest_name
 from evalplatform.kernel.keys import KEY_PATTERN, slug
 from evalplatform.kernel.values import Value
+from evalplatform.runs.agent_settings import HOLDS_A_SECRET, VARIABLE_NAME
 from evalplatform.runs.records import ONE_LINE
 
 Loc = tuple[int | str, ...]
@@ -148,7 +149,10 @@ _FIXED_RULES = {
 }
 
 _QUOTED = re.compile(r"'([^']+)'")
-_PATTERN_WORDS = {ONE_LINE: "one line of text, without tabs and control characters"}
+_PATTERN_WORDS = {
+    ONE_LINE: "one line of text, without tabs and control characters",
+    VARIABLE_NAME: "the name of an environment variable",
+}
 
 
 def problem_sentence(problem: ErrorDetails, of_the_same_value: Sequence[ErrorDetails]) -> str:
@@ -160,7 +164,8 @@ def problem_sentence(problem: ErrorDetails, of_the_same_value: Sequence[ErrorDet
         least = problem.get("ctx", {}).get("min_length", 1)
         return "needs at least one entry." if least == 1 else f"needs at least {least} entries."
     shown = problem.get("input")
-    got = f" (got {shown!r})" if isinstance(shown, str | int | float | bool) or shown is None else ""
+    is_shown = (isinstance(shown, str | int | float | bool) or shown is None) and not _may_be_a_secret(problem)
+    got = f" (got {shown!r})" if is_shown else ""
     if _is_no_id(problem):
         return f"an id is made of a-z, 0-9, '.', '_' and '-', starting with a letter or digit{got}."
     if kind == "string_pattern_mismatch":
@@ -171,6 +176,11 @@ def problem_sentence(problem: ErrorDetails, of_the_same_value: Sequence[ErrorDet
         return f"must be {' or '.join(dict.fromkeys(expected))}{got}."
     message = problem["msg"].removeprefix("Value error, ").replace("Input should", "must", 1).replace("must be True", "must be true")
     return f"{message[0].lower()}{message[1:]}{got}."
+
+
+def _may_be_a_secret(problem: ErrorDetails) -> bool:
+    """Whether the value is not to be repeated: a key where its variable's name belongs, or an address that carries one."""
+    return problem["type"] == HOLDS_A_SECRET or problem.get("ctx", {}).get("pattern") == VARIABLE_NAME
 
 
 def _is_no_id(problem: ErrorDetails) -> bool:

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
 from evalplatform.kernel.values import Value
 
@@ -12,14 +13,17 @@ DEFAULT_CONCURRENCY = 4
 MIB = 2**20
 
 Text = Annotated[str, StringConstraints(min_length=1)]
-VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+VARIABLE_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
+HOLDS_A_SECRET = "holds_a_secret"
+"""The type of the validation error of a value that is not to be repeated."""
+VariableName = Annotated[str, StringConstraints(pattern=VARIABLE_NAME)]
 HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
 TimeoutSeconds = Annotated[float, Field(strict=True, gt=0, description="How long one run may take before the agent counts as broken.")]
 Concurrency = Annotated[int, Field(strict=True, ge=1, le=256, description="How many runs at once.")]
 
 
 def _agent_url(url: str) -> str:
-    """Return a URL that an agent can be asked at; ValueError where it is none, or carries a user or password."""
+    """Return a URL that an agent can be asked at; an error where it is none, or carries a user or password."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -28,7 +32,8 @@ def _agent_url(url: str) -> str:
     if not usable:
         raise ValueError("must be an http:// or https:// address with a host")
     if parts.username is not None or parts.password is not None:
-        raise ValueError("must carry no user or password; name the variable that holds the Authorization value in auth_env")
+        rule = "must carry no user or password; name the variable that holds the Authorization value in auth_env"
+        raise PydanticCustomError(HOLDS_A_SECRET, rule)
     return url
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from evalplatform.calls.desk import CallDesk
 from evalplatform.calls.progress import OnProgress
 from evalplatform.judging.run_judge import RunJudge
-from evalplatform.kernel.errors import BundleError, ScenarioFileError
+from evalplatform.kernel.errors import BundleError, InputError, ScenarioFileError
 from evalplatform.ports.agent_runner import AgentRunner
 from evalplatform.ports.clock import Clock
 from evalplatform.project.load import Project
@@ -178,10 +178,12 @@ async def _opened_agent(
     """Open the agent, or return None where every scenario is replayed."""
     if _all_replayed(scenarios):
         return None
-    folder = request.scenario_set.file.parent
-    return await opened.enter_async_context(
-        ports.open_agent(_agent_settings(request.scenario_set), folder=folder, batch_key=batch_key, cap_usd=request.max_cost_usd)
-    )
+    file = request.scenario_set.file
+    agent = ports.open_agent(_agent_settings(request.scenario_set), folder=file.parent, batch_key=batch_key, cap_usd=request.max_cost_usd)
+    try:
+        return await opened.enter_async_context(agent)
+    except InputError as error:
+        raise error.placed(file=error.file or file) from error.__cause__
 
 
 async def _opened_judge_desk(

@@ -1,8 +1,13 @@
 """The `agent:` block: one kind, no secret in it, and an identity that can be shown."""
 
+import json
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
+from evalplatform.kernel.errors import InputError
+from evalplatform.project.scenario_file import load_scenario_set
 from evalplatform.runs.agent_settings import AgentSettings, CommandAgent, HttpAgent, ModelAgent, PythonAgent
 
 
@@ -45,3 +50,19 @@ def test_an_identity_shows_no_secret() -> None:
     assert HttpAgent(url="https://agent.example:8443/run?key=secret#part").identity == "http https://agent.example:8443/run"
     assert CommandAgent(argv=("python", "agent.py", "two\nlines")).identity == "command python agent.py two lines"
     assert PythonAgent(callable="my_agent:reply").identity == "python my_agent:reply"
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        {"http": {"url": "https://me:sk-secret@agent.example/"}},
+        {"http": {"url": "https://agent.example/", "auth_env": "Bearer sk-secret"}},
+        {"command": {"argv": ["agent"], "env": ["sk-secret"]}},
+    ],
+)
+def test_a_secret_where_none_belongs_is_refused_and_not_repeated(agent: dict[str, object], tmp_path: Path) -> None:
+    scenarios = [{"id": "one", "message": "hello", "assertions": [{"max_steps": 9}]}]
+    (tmp_path / "scenarios.yaml").write_text(json.dumps({"version": 1, "agent": agent, "scenarios": scenarios}))
+    with pytest.raises(InputError, match=r"scenarios\.yaml:1: agent\.") as refused:
+        load_scenario_set(tmp_path / "scenarios.yaml", project=None)
+    assert "sk-secret" not in str(refused.value)

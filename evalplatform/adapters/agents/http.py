@@ -6,10 +6,11 @@ broke itself is a run that ended in `agent_error`: a 5xx, a reply that is cut of
 
 import asyncio
 import json
+import os
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -61,7 +62,7 @@ class HttpRunner:
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.settings.concurrency)
-        self._host = urlsplit(self.settings.url).netloc
+        self.address = self.settings.identity.removeprefix("http ")
 
     @property
     def agent(self) -> str:
@@ -155,7 +156,7 @@ class _Exchange:
     def _read_turn(self, data: bytes) -> str:
         """Keep the message that a turn's reply holds, and return its text."""
         body = parsed_json(data)
-        who = self.runner.agent
+        who = self.runner.address
         try:
             parsed = ChatCompletions().parsed(body if isinstance(body, dict) else {}, who=who)
         except CallError as error:
@@ -219,7 +220,7 @@ class _Exchange:
         # A connection that is not there in time is no agent's fault, so its own limit strikes before the run's does.
         connect_seconds = min(CONNECT_TIMEOUT_SECONDS, 0.9 * left_seconds)
         timeout = aiohttp.ClientTimeout(total=None, connect=connect_seconds)
-        who = self.runner.agent
+        who = self.runner.address
         try:
             async with asyncio.timeout(left_seconds):
                 async with self.runner.open_session().post(url, data=payload, allow_redirects=False, timeout=timeout) as response:
@@ -227,7 +228,7 @@ class _Exchange:
                         return await self._read(response, self.runner.settings.max_response_bytes)
                     raise await self._refused(response)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise HarnessError("unreachable", self.runner.shown(f"{who} cannot be reached: {_named(error)}.")) from error
+            raise HarnessError("unreachable", self.runner.shown(f"{who} cannot be reached: {_why(error)}.")) from error
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, TimeoutError):
                 raise
@@ -246,7 +247,7 @@ class _Exchange:
             gathered += chunk
             if len(gathered) > limit_bytes:
                 response.close()
-                raise AgentBrokeError("too_large", f"{self.runner.agent}: the reply is larger than {limit_bytes:,} bytes.")
+                raise AgentBrokeError("too_large", f"{self.runner.address}: the reply is larger than {limit_bytes:,} bytes.")
         return bytes(gathered)
 
     async def _refused(self, response: aiohttp.ClientResponse) -> Exception:
@@ -254,13 +255,23 @@ class _Exchange:
         error = error_for_status(
             response.status,
             self.runner.shown(body.decode("utf-8", "replace")),
-            who=self.runner.agent,
+            who=self.runner.address,
             retry_after_seconds=retry_after_seconds(response.headers, now=self.runner.clock.now()),
         )
         response.close()
         if response.status in ASKED_AGAIN:
             return error
         return AgentBrokeError(error.reason, str(error)) if response.status >= 500 else HarnessError(error.reason, str(error))
+
+
+def _why(error: BaseException) -> str:
+    """Return why a connection was not made, in the system's words where it has any."""
+    cause = getattr(error, "os_error", None)
+    if not isinstance(cause, OSError):
+        return "it took no connection in time"
+    if cause.errno is not None and cause.errno > 0 and not isinstance(cause, ssl.SSLError):
+        return os.strerror(cause.errno).lower()
+    return str(cause.strerror or cause)
 
 
 def _named(error: BaseException) -> str:
