@@ -119,3 +119,56 @@ def test_without_the_package_the_error_says_what_to_install(tmp_path: Path, monk
     (tmp_path / "a.eval").write_bytes(b"PK\x03\x04")
     with pytest.raises(TraceError, match=r"pip install 'evalplatform\[inspect\]'"):
         list(read_traces(tmp_path / "a.eval"))
+
+
+def test_how_a_sample_ended_decides_before_its_scores(tmp_path: Path) -> None:
+    need(find_spec("inspect_ai") is not None, "the package inspect_ai")
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalError, EvalLog, EvalSample, EvalSampleLimit, EvalSpec, write_eval_log
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ContentImage, ContentReasoning, ContentText
+    from inspect_ai.scorer import Score
+    from inspect_ai.tool import ToolCall
+
+    asked = ChatMessageUser(content=[ContentText(text="look"), ContentImage(image="data:image/png;base64,AA==")])
+    answered = ChatMessageAssistant(content=[ContentReasoning(reasoning="hm"), ContentText(text="done")])
+    called = ChatMessageAssistant(content="", tool_calls=[ToolCall(id="a", function="f", arguments={}, parse_error="no JSON")])
+    broke = EvalError(message="boom", traceback="", traceback_ansi="")
+    limit = EvalSampleLimit(type="token", limit=100)
+    ends: dict[str, dict[str, object]] = {
+        "broke": {"messages": [asked, called], "error": broke},
+        "never acted": {"messages": [asked], "error": broke},
+        "stopped": {"messages": [asked, answered], "limit": limit, "scores": {"s": Score(value="I")}},
+        "stopped and passed": {"messages": [asked, answered], "limit": limit, "scores": {"s": Score(value="C")}},
+        "interrupted": {"messages": [asked, answered], "limit": EvalSampleLimit(type="operator", limit=1)},
+        "not scored": {"messages": [asked, answered], "scores": {"s": Score(value={"a": 1})}},
+    }
+    samples = [EvalSample(id=name, epoch=1, input="x", target="y", **fields) for name, fields in ends.items()]  # type: ignore[arg-type]
+    dataset = EvalDataset(sample_ids=list(ends))
+    spec = EvalSpec(created="2026-03-01T10:00:00+00:00", task="t", dataset=dataset, model="m", config=EvalConfig())
+    write_eval_log(EvalLog(eval=spec, status="error", samples=samples), str(tmp_path / "ends.eval"))
+
+    runs = {run.scenario_id: run for run in runs_of(tmp_path / "ends.eval").values()}
+    assert {name: run.grade.outcome for name, run in runs.items()} == {
+        "broke": "agent_error",
+        "never acted": "harness_error",
+        "stopped": "budget_stop",
+        "stopped and passed": "passed",
+        "interrupted": "ungraded",
+        "not scored": "ungraded",
+    }
+    assert runs["stopped"].grade.reason == "stopped at its token limit of 100"
+    assert runs["never acted"].trajectory is None
+    kinds = {name: [problem.kind for problem in run.problems] for name, run in runs.items()}
+    assert kinds["broke"] == ["part_not_kept", "call_without_result", "arguments_not_json", "unfinished_log"]
+    trajectory = runs["stopped"].trajectory
+    assert trajectory is not None
+    assert [step.text for step in trajectory.steps if isinstance(step, MessageStep)] == ["look\n[image]", "done"]
+
+
+def test_a_log_that_does_not_list_its_samples_is_refused(tmp_path: Path) -> None:
+    need(find_spec("inspect_ai") is not None, "the package inspect_ai")
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSpec, write_eval_log
+
+    spec = EvalSpec(created="2026-03-01T10:00:00+00:00", task="t", dataset=EvalDataset(), model="m", config=EvalConfig())
+    write_eval_log(EvalLog(eval=spec, status="success", samples=[]), str(tmp_path / "none.eval"))
+    with pytest.raises(TraceError, match="does not include sample_ids"):
+        list(read_traces(tmp_path / "none.eval"))

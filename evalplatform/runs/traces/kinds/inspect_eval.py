@@ -46,7 +46,7 @@ class InspectEval:
             samples = read_eval_log_samples(str(path), all_samples_required=False, resolve_attachments=True, exclude_fields=_NOT_READ)
             for sample in samples:
                 yield _run_or_error(sample, header, path)
-        except (BadZipFile, OSError, ValueError, KeyError, IndexError, EOFError) as error:
+        except (BadZipFile, OSError, ValueError, KeyError, IndexError, EOFError, RuntimeError) as error:
             raise TraceError(f"cannot be read as an Inspect log: {type(error).__name__}: {str(error)[:200]}", file=path) from error
 
 
