@@ -247,6 +247,7 @@ def test_a_batch_of_another_project_is_refused_by_the_name_of_that_project(url: 
     with opened(url) as store, opened(url, project="shop") as other:
         batch_id = added(store, summary)
         assert list(other.batches()) == []
+        assert other.ids() == ()
         assert other.of_content(summary.batch.content_digest) is None
         with pytest.raises(InputError, match=f"the batch {batch_id} is of the project 'probe', and this is 'shop'"):
             other.batch(batch_id)
@@ -264,6 +265,7 @@ def test_batches_come_newest_first_page_by_page_from_a_day_on_and_no_more_than_a
             added(store, summary)
         assert list(store.batches()) == newest_first
         assert list(store.batches(limit=3)) == newest_first[:3]
+        assert store.ids() == tuple(batch.id for batch in newest_first)
         since = NOW - timedelta(days=2)
         assert list(store.batches(since=since)) == [batch for batch in newest_first if batch.header.recorded_at >= since]
         assert list(store.batches(since=NOW + timedelta(days=1))) == []
