@@ -10,7 +10,6 @@ from pydantic import Field
 from assets.batch_partitions import BATCH_TAG
 from assets.declared import OWNERS
 from assets.runs_materialized import runs_key
-from evalplatform.cli.push import batch_link
 from evalplatform.cli.run_origin import run_origin
 from evalplatform.kernel.text import plural
 from evalplatform.reports.markdown import markdown_text
@@ -66,7 +65,7 @@ def run_scenarios_definitions() -> dg.Definitions:
             batch = _pushed(opened, done, actor=f"dagster run {context.run.run_id}")
             context.instance.add_run_tags(context.run.run_id, {BATCH_TAG: batch.id})
             return dg.MaterializeResult(
-                data_version=dg.DataVersion(batch.content_digest.removeprefix("sha256:")[:16]), metadata=_metadata(opened, done, batch)
+                data_version=dg.DataVersion(batch.content_digest.removeprefix("sha256:")[:16]), metadata=_metadata(done, batch)
             )
 
     job = dg.define_asset_job(
@@ -111,12 +110,10 @@ def _ungraded_sentence(done: RanBatch) -> str:
     return f"No run could be graded, so that nothing was stored. {why}. The runs lie in {done.path}."
 
 
-def _metadata(opened: OpenedProject, done: RanBatch, batch: Batch) -> dict[str, Any]:
+def _metadata(done: RanBatch, batch: Batch) -> dict[str, Any]:
     costs = [run.cost_usd for run in done.bundle.runs if run.cost_usd is not None]
-    link = batch_link(opened.project, batch.id)
     passed = f"{batch.passed_runs:,} of {plural(batch.graded_runs, 'graded run')} passed."
     return {
-        **({} if link is None else {"batch_page": dg.MetadataValue.url(link)}),
         "result": dg.MetadataValue.md(markdown_text(passed)),
         "batch": batch.id,
         **({} if batch.truncated_reason is None else {"truncated": batch.truncated_reason}),

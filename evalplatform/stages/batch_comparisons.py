@@ -73,7 +73,9 @@ def chosen_batches(context: RunsContext, candidate_id: str) -> HeadlineChoice:
     candidate = context.batches.batch(candidate_id)
     if candidate.retention == "expired":
         raise InputError(f"{candidate.id} has expired: its runs are no longer kept, so that it can be compared with nothing.")
-    chosen = headline_baseline(context.batches.batches(), candidate)
+    ids = context.batches.ids()
+    older = (context.batches.batch(batch_id) for batch_id in ids[ids.index(candidate.id) + 1 :])  # read only as far as needed
+    chosen = headline_baseline(older, candidate)
     if chosen is None:
         raise InputError(f"no batch that is still kept was recorded before {candidate.id}: a comparison needs two.")
     return chosen

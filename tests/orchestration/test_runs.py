@@ -139,6 +139,12 @@ def test_the_first_batch_has_nothing_to_be_compared_with_and_says_so(runs: RunsP
     assert failure_of(failed) == f"no batch that is still kept was recorded before {first.id}: a comparison needs two."
 
 
+def test_a_batch_between_others_is_compared_with_the_one_just_before_it(runs: RunsProject) -> None:
+    _, before, middle, _ = runs.push(*(recorded({"refund": "P"}, days_ago=number) for number in (9, 3, 2, 1)))
+    runs.register(middle)
+    assert value_of(compared(runs, middle)[0], "baseline") == f"{before.id} (the previous batch)"
+
+
 def test_a_partition_without_a_batch_fails_with_the_nearest_id(runs: RunsProject) -> None:
     (batch,) = runs.push(recorded(BEFORE))
     gone = batch.with_changes(id=batch.id[:-1] + ("0" if batch.id[-1] != "0" else "1"))
