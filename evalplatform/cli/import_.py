@@ -1,5 +1,7 @@
 """`evalplatform import`: recorded traces of agents become a bundle."""
 
+from collections import Counter
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +11,7 @@ import typer
 from evalplatform.kernel.errors import InputError
 
 if TYPE_CHECKING:
+    from evalplatform.ports.clock import Clock
     from evalplatform.stages.import_runs import ImportedTraces
 
 BUNDLES_FOLDER = "bundles"
@@ -66,9 +69,28 @@ def import_(
         recorded_at=_checked_time(recorded_at),
     )
     folder = Path() if opened is None else opened.state_folder / BUNDLES_FOLDER
-    done = import_traces(wanted, folder=folder, out=out, now=SystemClock().now())
+    clock = SystemClock()
+    done = import_traces(wanted, folder=folder, out=out, now=clock.now(), on_run=_said_now_and_then(clock))
     typer.echo(done.model_dump_json(indent=2) if json_result else "\n".join(_lines(done)))
     return 0
+
+
+def _said_now_and_then(clock: "Clock") -> Callable[[str], None]:
+    """Return what counts runs and says every few seconds how many were read or written."""
+    from evalplatform.cli.console import LOG_EVERY_SECONDS, say
+    from evalplatform.kernel.text import plural
+
+    counts: Counter[str] = Counter()
+    due = clock.monotonic_seconds() + LOG_EVERY_SECONDS
+
+    def count(what: str) -> None:
+        nonlocal due
+        counts[what] += 1
+        if clock.monotonic_seconds() >= due:
+            due = clock.monotonic_seconds() + LOG_EVERY_SECONDS
+            say(f"{plural(counts[what], 'run')} {what}")
+
+    return count
 
 
 def _lines(done: "ImportedTraces") -> list[str]:

@@ -7,7 +7,7 @@ one run in memory at a time.
 import os
 import secrets
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,6 +34,9 @@ RECORDED_JUDGE = "recorded"
 """The judge's identity where the verdict is the one that the trace brings."""
 UNNAMED_AGENT = "imported"
 MAX_PROBLEMS_IN_REASON = 3
+
+OnRun = Callable[[str], None]
+"""Told of each run that was "read" or "written"."""
 
 ScenariosById = Mapping[str, Scenario] | None
 
@@ -93,7 +96,9 @@ class ImportedTraces(Value):
     models: tuple[str, ...]
 
 
-def import_traces(wanted: TraceImport, *, folder: Path, out: Path | None = None, now: datetime) -> ImportedTraces:
+def import_traces(
+    wanted: TraceImport, *, folder: Path, out: Path | None = None, now: datetime, on_run: OnRun = lambda _: None
+) -> ImportedTraces:
     """Write the runs of trace files as one finished bundle.
 
     Args:
@@ -101,6 +106,7 @@ def import_traces(wanted: TraceImport, *, folder: Path, out: Path | None = None,
         folder: where the bundle goes, named by its content: the same import again finds it there.
         out: the bundle's file instead.
         now: the current time.
+        on_run: told of progress.
 
     Raises:
         TraceError: something cannot be imported; no bundle is written.
@@ -111,12 +117,12 @@ def import_traces(wanted: TraceImport, *, folder: Path, out: Path | None = None,
         raise _taken(out)
     scenarios = None if wanted.scenario_set is None else {scenario.id: scenario for scenario in wanted.scenario_set.scenarios}
     known = None if scenarios is None else frozenset(scenarios)
-    survey = surveyed(wanted.files, format_name=wanted.format_name, trials=wanted.trials, known_scenarios=known)
+    survey = surveyed(wanted.files, format_name=wanted.format_name, trials=wanted.trials, known_scenarios=known, on_run=on_run)
     header = _header(wanted, survey, now=now)
     temporary = (folder if out is None else out.parent) / f".import-{secrets.token_hex(8)}{BUNDLE_ENDING}.tmp"
     try:
         with new_bundle(temporary, header, syncs_each_run=False) as bundle:
-            tally, outcomes = _write_runs(bundle, wanted, survey, scenarios)
+            tally, outcomes = _write_runs(bundle, wanted, survey, scenarios, on_run)
             bundle.finish()
         batch = tally.batch(header, truncated_reason=None)
         final = folder / f"import-{batch.content_digest.removeprefix('sha256:')[:16]}{BUNDLE_ENDING}" if out is None else out
@@ -171,7 +177,7 @@ def _header(wanted: TraceImport, survey: TraceSurvey, *, now: datetime) -> Batch
 
 
 def _write_runs(
-    bundle: BundleWriter, wanted: TraceImport, survey: TraceSurvey, scenarios: Mapping[str, Scenario] | None
+    bundle: BundleWriter, wanted: TraceImport, survey: TraceSurvey, scenarios: ScenariosById, on_run: OnRun
 ) -> tuple[BatchTally, Counter[Outcome]]:
     orders = survey.orders()
     tally, outcomes = BatchTally(), Counter[Outcome]()
@@ -189,6 +195,7 @@ def _write_runs(
         bundle.add(run, item.run.trajectory)
         tally.add(run)
         outcomes[run.outcome] += 1
+        on_run("written")
     if orders:
         raise TraceError("was changed while it was read.", file=wanted.files[0])
     return tally, outcomes

@@ -1,7 +1,7 @@
 """What a set of trace files holds, found out before anything of it is imported."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -151,9 +151,14 @@ def placed_runs(files: Sequence[Path], *, format_name: str | None) -> Iterator[P
 
 
 def surveyed(
-    files: Sequence[Path], *, format_name: str | None, trials: frozenset[int], known_scenarios: frozenset[str] | None
+    files: Sequence[Path],
+    *,
+    format_name: str | None,
+    trials: frozenset[int],
+    known_scenarios: frozenset[str] | None,
+    on_run: Callable[[str], None],
 ) -> TraceSurvey:
-    """Read files through once and return what they hold.
+    """Read files through once and return what they hold; `on_run` is told of each run that was "read".
 
     Raises:
         TraceError: any of it cannot be imported, with every reason as far as they are shown; or there is no run.
@@ -165,6 +170,7 @@ def surveyed(
             survey.refuse(item)
         else:
             survey.add(item)
+            on_run("read")
     survey.raise_refusals()
     return survey
 
