@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from evalplatform.project.cells import Cell
 from evalplatform.project.load import Project
 from evalplatform.runs.agent_settings import AgentSettings, HttpAgent, ModelAgent
 
@@ -21,6 +22,10 @@ def agent_identity(settings: AgentSettings, project: Project) -> AgentIdentity:
     """
     chosen = settings.chosen
     if isinstance(chosen, ModelAgent):
-        cell = project.cell(chosen.cell)
-        return AgentIdentity(f"model {cell.key} {chosen.arm}", cell.model)
+        return model_agent_identity(chosen, project.cell(chosen.cell))
     return AgentIdentity(chosen.identity, chosen.model if isinstance(chosen, HttpAgent) else None)
+
+
+def model_agent_identity(settings: ModelAgent, cell: Cell) -> AgentIdentity:
+    """Return who a cell of the project is under an arm: its key, which changes with all that decides an answer, and the arm."""
+    return AgentIdentity(f"model {cell.key} {settings.arm}", cell.model)
