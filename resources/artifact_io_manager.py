@@ -9,20 +9,24 @@ import dagster as dg
 from evalplatform.artifacts.records import UNPARTITIONED
 from evalplatform.kernel.errors import UnknownNameError
 from evalplatform.project.load import load_project
-from evalplatform.stages import arm_answers, judged_scores
+from evalplatform.stages import arm_answers, judged_scores, recorded_batches
 from evalplatform.wiring import OpenedProject
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MAIN_TABLES = {arm_answers.ASSET: arm_answers.ANSWERS_FILE, judged_scores.ASSET: judged_scores.SCORES_FILE}
+MAIN_TABLES = {
+    arm_answers.ASSET: arm_answers.ANSWERS_FILE,
+    judged_scores.ASSET: judged_scores.SCORES_FILE,
+    recorded_batches.ASSET: recorded_batches.RUNS_FILE,
+}
 
 
 class ArtifactIOManager(dg.ConfigurableIOManager):
-    """Loads the main table of an upstream suite asset, digest-checked, as a pandas DataFrame.
+    """Loads the main table of an upstream asset, digest-checked, as a pandas DataFrame.
 
-    The suite's own assets write their artifacts themselves (immutable versions, a pointer that moves last) and return no value, so there is
-    nothing to store here; an asset that returns one is refused rather than pickled.
+    The platform's own assets write their artifacts themselves (immutable versions, a pointer that moves last) and return no value, so
+    there is nothing to store here; an asset that returns one is refused rather than pickled.
     """
 
     project_file: str
@@ -44,13 +48,13 @@ class ArtifactIOManager(dg.ConfigurableIOManager):
         """
         import pandas as pd
 
-        _, suite_id, asset = context.asset_key.path
+        *group, suite_id, asset = context.asset_key.path  # `suites/SUITE/ASSET`, or `runs/ASSET`
         if asset not in MAIN_TABLES:
             raise UnknownNameError("asset with a table", asset, MAIN_TABLES)
         keys = context.asset_partition_keys if context.has_asset_partitions else [UNPARTITIONED]
         with OpenedProject(load_project(Path(self.project_file)), waits_at_start=True) as opened:
-            suite = opened.suite_context(suite_id)
-            manifests = [suite.upstream(asset, _artifact_partition(key)) for key in keys]
+            home = opened.suite_context(suite_id) if group else opened.runs_context()
+            manifests = [home.upstream(asset, _artifact_partition(key)) for key in keys]
             tables = [pd.read_parquet(io.BytesIO(opened.catalog.read(manifest, MAIN_TABLES[asset]))) for manifest in manifests]
         if len(tables) == 1:
             return tables[0]

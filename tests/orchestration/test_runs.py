@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import pandas as pd
 import pytest
 
 from assets.agent_side import agent_side_parts
@@ -172,6 +173,24 @@ def test_a_batch_is_stored_as_a_table_of_its_runs(runs: RunsProject) -> None:
         manifest = opened.runs_context().upstream("batches", batch.id)
         stored = tuple(RUNS.read(opened.catalog.read(manifest, "runs.parquet")))
     assert stored == summary.runs
+
+
+def test_an_asset_of_ones_own_receives_the_runs_of_every_batch_as_a_dataframe(runs: RunsProject) -> None:
+    batches = pushed_two(runs)
+    for batch in batches:
+        runs.materialize(["batches"], batch)
+    received: list[pd.DataFrame] = []
+
+    @dg.asset(ins={"table": dg.AssetIn(dg.AssetKey(["runs", "batches"]))})
+    def slowest(table: pd.DataFrame) -> None:
+        received.append(table)
+
+    definitions = runs.definitions
+    own = [*(definitions.assets or []), slowest]
+    dg.materialize(own, selection=[slowest], resources=definitions.resources, instance=runs.instance, run_config=QUIET)
+    (table,) = received
+    assert set(table["partition"]) == {batch.id for batch in batches}
+    assert (table["outcome"] == "passed").sum() == 3
 
 
 def test_unstable_scenarios_are_stored_with_what_they_rest_on(runs: RunsProject) -> None:
