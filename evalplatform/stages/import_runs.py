@@ -7,7 +7,7 @@ one run in memory at a time.
 import os
 import secrets
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -115,6 +115,7 @@ def import_traces(
     """
     if out is not None and out.exists():
         raise _taken(out)
+    _check_named_once(wanted.files)
     scenarios = None if wanted.scenario_set is None else {scenario.id: scenario for scenario in wanted.scenario_set.scenarios}
     known = None if scenarios is None else frozenset(scenarios)
     survey = surveyed(wanted.files, format_name=wanted.format_name, trials=wanted.trials, known_scenarios=known, on_run=on_run)
@@ -148,6 +149,15 @@ def import_traces(
         named_problems=tuple(survey.named_problems),
         models=tuple(sorted(survey.models)),
     )
+
+
+def _check_named_once(files: Sequence[Path]) -> None:
+    seen: set[Path] = set()
+    for file in files:
+        place = file.absolute().resolve()
+        if place in seen:
+            raise TraceError("is named twice; its runs are imported once.", file=file)
+        seen.add(place)
 
 
 def _taken(path: Path) -> BundleError:

@@ -149,6 +149,12 @@ def test_a_file_that_is_there_is_not_overwritten(command: Command, tmp_path: Pat
     assert (tmp_path / "batch.jsonl").read_text() == "mine"
 
 
+def test_a_file_that_is_named_twice_is_refused(command: Command, tmp_path: Path) -> None:
+    trace = write_lines(tmp_path / "t.jsonl", {"messages": [user("hi")]})
+    ran = command("import", trace, "t.jsonl", *OUT)
+    assert (ran.code, ran.err) == (2, "error: t.jsonl: is named twice; its runs are imported once.\n")
+
+
 def test_without_a_project_the_file_and_the_project_must_be_named(command: Command, tmp_path: Path) -> None:
     ran = command("import", write_lines(tmp_path / "t.jsonl", record("a", 0)))
     assert ran.code == 2

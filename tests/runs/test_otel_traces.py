@@ -321,3 +321,36 @@ def test_what_is_no_trace_is_refused_by_its_line_and_the_others_are_still_read(t
     assert rule in error.rule
     assert (error.file, error.line) == (str(tmp_path / "spans.jsonl"), 2)
     assert len(found) == 2
+
+
+def test_messages_are_read_as_a_real_instrumentation_writes_them(tmp_path: Path) -> None:
+    from pydantic_ai.messages import (
+        ImageUrl,
+        ModelRequest,
+        ModelResponse,
+        SystemPromptPart,
+        TextPart,
+        ThinkingPart,
+        ToolCallPart,
+        ToolReturnPart,
+        UserPromptPart,
+    )
+    from pydantic_ai.models.instrumented import InstrumentationSettings
+
+    asked = ModelRequest(parts=[SystemPromptPart("Be brief."), UserPromptPart("1+2?")])
+    called = ModelResponse(parts=[TextPart("I add."), ToolCallPart("add", {"x": 1}, tool_call_id="c1")])
+    added = ModelRequest(parts=[ToolReturnPart("add", {"sum": 3}, tool_call_id="c1"), UserPromptPart(["see", ImageUrl("http://a/b.png")])])
+    answered = ModelResponse(parts=[ThinkingPart("hm"), TextPart("3")], finish_reason="stop")
+    written = InstrumentationSettings(version=5).messages_to_otel_messages
+    first = chat(list(written([asked])), list(written([called])))
+    second = chat(list(written([asked, called, added])), list(written([answered])))
+    run = only(tmp_path, export(span("a", first), span("b", second, second=2)))
+    assert steps(run) == (
+        MessageStep(role="system", text="Be brief."),
+        MessageStep(role="user", text="1+2?"),
+        ToolCallStep(call_id="c1", tool="add", arguments_text='{"x": 1}', text="I add."),
+        ToolResultStep(call_id="c1", tool="add", text='{"sum": 3}'),
+        MessageStep(role="user", text="see\n[image]"),
+        MessageStep(role="assistant", text="3"),
+    )
+    assert kinds(run) == ["part_not_kept"]

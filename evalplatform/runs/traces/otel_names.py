@@ -43,8 +43,8 @@ INDEXED_OUTPUT = ("gen_ai.completion", "llm.completions", "llm.output_messages")
 
 TOOL_NAME = ("gen_ai.tool.name", "tool.name", "traceloop.entity.name")
 TOOL_CALL_ID = ("gen_ai.tool.call.id", "tool_call.id")
-TOOL_ARGUMENTS = ("gen_ai.tool.call.arguments", "input.value", "traceloop.entity.input")
-TOOL_RESULT = ("gen_ai.tool.call.result", "output.value", "traceloop.entity.output")
+TOOL_ARGUMENTS = ("gen_ai.tool.call.arguments", "tool_arguments", "input.value", "traceloop.entity.input")
+TOOL_RESULT = ("gen_ai.tool.call.result", "tool_response", "output.value", "traceloop.entity.output")
 
 INPUT_TOKENS = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens", "llm.token_count.prompt")
 OUTPUT_TOKENS = (
