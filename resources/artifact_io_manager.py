@@ -15,11 +15,8 @@ from evalplatform.wiring import OpenedProject
 if TYPE_CHECKING:
     import pandas as pd
 
-MAIN_TABLES = {
-    arm_answers.ASSET: arm_answers.ANSWERS_FILE,
-    judged_scores.ASSET: judged_scores.SCORES_FILE,
-    recorded_batches.ASSET: recorded_batches.RUNS_FILE,
-}
+MAIN_TABLES = {arm_answers.ASSET: arm_answers.ANSWERS_FILE, judged_scores.ASSET: judged_scores.SCORES_FILE}
+RUNS_TABLES = {recorded_batches.ASSET: recorded_batches.RUNS_FILE}
 
 
 class ArtifactIOManager(dg.ConfigurableIOManager):
@@ -49,13 +46,14 @@ class ArtifactIOManager(dg.ConfigurableIOManager):
         import pandas as pd
 
         *group, suite_id, asset = context.asset_key.path  # `suites/SUITE/ASSET`, or `runs/ASSET`
-        if asset not in MAIN_TABLES:
-            raise UnknownNameError("asset with a table", asset, MAIN_TABLES)
+        files = MAIN_TABLES if group else RUNS_TABLES
+        if asset not in files:
+            raise UnknownNameError("asset with a table", asset, files)
         keys = context.asset_partition_keys if context.has_asset_partitions else [UNPARTITIONED]
         with OpenedProject(load_project(Path(self.project_file)), waits_at_start=True) as opened:
             home = opened.suite_context(suite_id) if group else opened.runs_context()
             manifests = [home.upstream(asset, _artifact_partition(key)) for key in keys]
-            tables = [pd.read_parquet(io.BytesIO(opened.catalog.read(manifest, MAIN_TABLES[asset]))) for manifest in manifests]
+            tables = [pd.read_parquet(io.BytesIO(opened.catalog.read(manifest, files[asset]))) for manifest in manifests]
         if len(tables) == 1:
             return tables[0]
         named = [table.assign(partition=manifest.artifact.partition) for table, manifest in zip(tables, manifests, strict=True)]
