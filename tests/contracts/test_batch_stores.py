@@ -7,10 +7,10 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import inspect, select, text
 
 from evalplatform.adapters.batches import sql
-from evalplatform.adapters.batches.open import open_batch_store
+from evalplatform.adapters.batches.open import holds_batches, open_batch_store
 from evalplatform.adapters.batches.sql import SqlBatchStore, audit_table, batches_table, runs_table, scenarios_table, violations_table
 from evalplatform.adapters.tables.engine import database_engine, read_transaction, write_transaction
 from evalplatform.adapters.tables.schema import migrate
@@ -269,6 +269,37 @@ def test_batches_come_newest_first_page_by_page_from_a_day_on_and_no_more_than_a
         since = NOW - timedelta(days=2)
         assert list(store.batches(since=since)) == [batch for batch in newest_first if batch.header.recorded_at >= since]
         assert list(store.batches(since=NOW + timedelta(days=1))) == []
+
+
+def test_ids_come_newest_first_and_are_those_of_the_project_alone(url: str) -> None:
+    with opened(url) as store, opened(url, "other") as other:
+        assert store.ids() == ()
+        for days_ago in (2, 0, 1):
+            added(store, recorded({"refund": "P"}, days_ago=days_ago))
+        added(other, recorded({"refund": "P"}, project="other"))
+        assert store.ids() == tuple(batch.id for batch in store.batches())
+        assert len(store.ids()) == 3
+
+
+def test_whether_there_is_a_batch_is_found_out_without_making_or_migrating_anything(url: str) -> None:
+    assert not holds_batches(url, project="probe")
+    assert is_unmade(url)
+    with opened(url) as store:
+        assert not holds_batches(url, project="probe")
+        added(store, recorded({"refund": "P"}))
+    assert holds_batches(url, project="probe")
+    assert not holds_batches(url, project="other")
+
+
+def is_unmade(url: str) -> bool:
+    """Whether the database has no table yet; a SQLite file is not there at all."""
+    if url.startswith("sqlite"):
+        return not Path(url.removeprefix("sqlite:///")).exists()
+    engine = database_engine(url)
+    try:
+        return inspect(engine).get_table_names() == []
+    finally:
+        engine.dispose()
 
 
 def test_a_label_can_name_a_run(url: str) -> None:
