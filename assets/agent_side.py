@@ -7,7 +7,7 @@ push of such a project needs a reload of the code location, of which `evalplatfo
 
 from typing import Literal
 
-from evalplatform.kernel.errors import StorageUnavailableError
+from evalplatform.kernel.errors import InputError, StorageError
 from evalplatform.project.load import Project
 from evalplatform.wiring import OpenedProject
 
@@ -17,12 +17,12 @@ AgentSidePart = Literal["batches", "scenarios"]
 def agent_side_parts(project: Project) -> tuple[AgentSidePart, ...]:
     """Return the parts that a project has.
 
-    A database that does not answer is taken to hold a batch: assets that cannot be read say why, and assets that are not there say nothing.
+    A database that cannot be looked at is taken to hold a batch: assets that cannot be read say why, and those that are not there do not.
     """
     if project.settings.scenarios is not None:
         return ("batches", "scenarios")
     with OpenedProject(project) as opened:
         try:
             return ("batches",) if opened.holds_batches() else ()
-        except StorageUnavailableError:
+        except (StorageError, InputError):
             return ("batches",)

@@ -227,9 +227,11 @@ def test_a_project_without_scenarios_has_the_assets_once_a_batch_was_pushed(tmp_
     assert [sensor.name for sensor in runs.definitions.sensors or []] == ["project_partitions", "recorded_batches"]
 
 
-def test_a_database_that_does_not_answer_hides_no_asset(tmp_path: Path) -> None:
+@pytest.mark.parametrize("database", ["postgresql://nobody@127.0.0.1:1/none", "mysql://nobody@127.0.0.1/none", "sqlite:///no-database"])
+def test_a_database_that_cannot_be_looked_at_hides_no_asset(database: str, tmp_path: Path) -> None:
     runs = RunsProject.written_to(tmp_path / "project")
-    runs.file.write_text("version: 1\nproject: probe\ndatabase: postgresql://nobody@127.0.0.1:1/none\n")
+    (runs.folder / "no-database").write_text("no database at all, but a text that is long enough to be taken for none" * 20)
+    runs.file.write_text(f"version: 1\nproject: probe\ndatabase: {database}\n")
     assert agent_side_parts(load_project(runs.file)) == ("batches",)
 
 
