@@ -10,7 +10,7 @@ from pydantic import Field
 from assets.batch_partitions import BATCH_TAG
 from assets.declared import OWNERS
 from assets.runs_materialized import runs_key
-from evalplatform.cli.run_origin import run_origin
+from evalplatform.adapters.run_origin import run_origin
 from evalplatform.kernel.text import plural
 from evalplatform.reports.markdown import markdown_text
 from evalplatform.runs.records import MAX_RUNS_PER_SCENARIO, Batch

@@ -40,9 +40,9 @@ def run(
     import asyncio
     import os
 
+    from evalplatform.adapters.run_origin import run_origin
     from evalplatform.cli.console import required_project, say, shown_progress
     from evalplatform.cli.files import check_places
-    from evalplatform.cli.run_origin import run_origin
     from evalplatform.kernel.text import plural
     from evalplatform.stages.open_bundles import FOLDER
     from evalplatform.stages.run_batch import BatchRequest, run_batch

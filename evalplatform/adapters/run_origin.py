@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from evalplatform.adapters.checkout import checkout_of
 from evalplatform.runs.records import CiEvent
 
 _CI_EVENTS: dict[str, CiEvent] = {"push": "push", "pull_request": "pull_request", "pull_request_target": "pull_request"}
@@ -30,8 +31,6 @@ def run_origin(folder: Path, *, environ: Mapping[str, str], commit: str | None, 
         commit: as named by a flag, or None.
         branch: as named by a flag, or None.
     """
-    from evalplatform.adapters.checkout import checkout_of
-
     ci_event = _CI_EVENTS.get(environ.get("GITHUB_EVENT_NAME", ""))
     if branch is None and ci_event == "push":
         branch = environ.get("GITHUB_REF_NAME") or None
