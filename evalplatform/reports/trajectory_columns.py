@@ -27,10 +27,11 @@ def trajectory_columns(a: Trajectory, b: Trajectory, diff: TrajectoryDiff, *, wi
     view = diff_view(a, b, diff)
     column_chars = max(FEWEST_COLUMN_CHARS, (width_chars - len(DIVERGES) - 3) // 2)
     lines = [_line(ALIKE, "A", "B", column_chars)]
+    fold_at = {place: fold for fold in view.folds for place in range(fold.first_row, fold.after_row)}
     for place, row in enumerate(view.rows):
-        if view.fold is not None and view.fold.first_row <= place < view.fold.after_row:
-            if place == view.fold.first_row:
-                lines.append(f"{ALIKE} … {' · '.join(fold_words(view.fold))}")
+        fold = fold_at.get(place)
+        if fold is not None:
+            lines += [f"{ALIKE} … {' · '.join(fold_words(fold))}"] if place == fold.first_row else []
             continue
         mark = DIVERGES if row.diverges else ALIKE if row.change is None else DIFFERS
         lines += _row_lines(row, a, b, mark, column_chars)

@@ -2,17 +2,17 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from jinja2 import PackageLoader
 from markupsafe import Markup
 
 from evalplatform.kernel.values import Value
 from evalplatform.reports.html import Download, check_downloads, page_environment, page_style
-from evalplatform.reports.trajectory_diff_cards import card_rows
+from evalplatform.reports.trajectory_diff_cards import CardRow, card_rows
 from evalplatform.reports.trajectory_diff_text import differing_steps_words, first_divergence_words, fold_words, unchecked_files_words
 from evalplatform.reports.view import Fact
-from evalplatform.runs.folding import diff_view
+from evalplatform.runs.folding import Fold, diff_view
 from evalplatform.runs.trajectory import Trajectory
 from evalplatform.runs.trajectory_diff import TrajectoryDiff
 
@@ -53,7 +53,6 @@ def trajectory_diff_html(
     check_downloads([*downloads, *([] if comparison_file is None else [Download(label="", file_name=comparison_file.removeprefix("../"))])])
     view = diff_view(a.trajectory, b.trajectory, diff)
     rows = card_rows(a.trajectory, b.trajectory, diff, view)
-    after_fold = 0 if view.fold is None else view.fold.after_row
     style = page_style() + _own_style()
     changed = [row for row in rows if row.change is not None]
     return (
@@ -69,10 +68,7 @@ def trajectory_diff_html(
             unlisted=changed[LISTED_CHANGES:],
             strip=rows if len(rows) <= STRIP_LIMIT_ROWS else changed[:STRIP_LIMIT_ROWS],
             strip_label="Every row, from first to last" if len(rows) <= STRIP_LIMIT_ROWS else "The rows that differ",
-            rows_before=rows[: 0 if view.fold is None else view.fold.first_row],
-            rows_folded=rows[0 if view.fold is None else view.fold.first_row : after_fold],
-            rows_after=rows[after_fold:],
-            fold=None if view.fold is None else fold_words(view.fold),
+            parts=tuple(_parts(rows, view.folds)),
             split_row=None if view.split_row is None else view.split_row + 1,
             comparison_file=comparison_file,
             downloads=downloads,
@@ -80,6 +76,16 @@ def trajectory_diff_html(
             style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         )
     )
+
+
+def _parts(rows: Sequence[CardRow], folds: Sequence[Fold]) -> Iterator[tuple[tuple[str, str] | None, Sequence[CardRow]]]:
+    """All rows in order, cut at the folds: the words of a fold with its rows, None with those between."""
+    shown_from = 0
+    for fold in folds:
+        yield None, rows[shown_from : fold.first_row]
+        yield fold_words(fold), rows[fold.first_row : fold.after_row]
+        shown_from = fold.after_row
+    yield None, rows[shown_from:]
 
 
 def _own_style() -> str:

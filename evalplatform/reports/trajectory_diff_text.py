@@ -14,7 +14,13 @@ NAMED_ENTRIES = 4
 NAME_LIMIT_CHARS = 80
 ENTRY_LIMIT_CHARS = 120
 
-_MESSAGES = {"system": "system message", "user": "user message", "assistant": "agent message", "file_change": "changed files"}
+_MESSAGES = {
+    "system": "system message",
+    "user": "user message",
+    # What an agent says right before a call is not compared: only a message of its own can be missing, or stand in another's place.
+    "assistant": "agent message (without a call)",
+    "file_change": "changed files",
+}
 _FILE_STATES = {
     "unchecked_in_a": "The files are unchecked: run A recorded no file state.",
     "unchecked_in_b": "The files are unchecked: run B recorded no file state.",
@@ -79,11 +85,11 @@ def change_words(change: StepChange) -> str:
         case "result_missing_in_a" | "result_missing_in_b":
             return f"result of {name} missing in {change.kind[-1].upper()}"
         case "arguments_changed":
-            return f"{name} with other arguments{_only_in(change)}"
+            return f"{name} with other arguments{_only_in(change)}{_missing_result(change)}"
         case "files_changed":
             return f"other files changed{_only_in(change)}"
         case "changed":
-            return f"{_name(a)} → {_name(b)}"
+            return f"{_name(a)} → {_name(b)}{_missing_result(change)}"
 
 
 def unchecked_files_words(diff: TrajectoryDiff) -> str | None:
@@ -119,6 +125,10 @@ def _steps(steps: Sequence[int]) -> str:
 def _only_in(change: StepChange) -> str:
     parts = [f"{_entries(entries)} in {side} only" for side, entries in (("A", change.only_in_a), ("B", change.only_in_b)) if entries]
     return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _missing_result(change: StepChange) -> str:
+    return "" if change.result_missing_in is None else f", no result in {change.result_missing_in.upper()}"
 
 
 def _entries(entries: Sequence[str]) -> str:

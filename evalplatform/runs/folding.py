@@ -45,11 +45,17 @@ class Fold(NamedTuple):
 
 
 class DiffView(NamedTuple):
-    """Two trajectories side by side: every row, where they part, and what is folded. `split_row` is None where they do not part."""
+    """Two trajectories side by side.
+
+    Attributes:
+        rows: every row.
+        split_row: the row where they part, from 0; None where they do not.
+        folds: what is folded, in order: none, one or two, all before the split.
+    """
 
     rows: tuple[Row, ...]
     split_row: int | None
-    fold: Fold | None
+    folds: tuple[Fold, ...]
 
 
 def diff_view(a: Trajectory, b: Trajectory, diff: TrajectoryDiff) -> DiffView:
@@ -57,8 +63,9 @@ def diff_view(a: Trajectory, b: Trajectory, diff: TrajectoryDiff) -> DiffView:
 
     After the opening user message the rows before the split are folded. Where the user wrote again before the split, the last exchange
     stays open: the user's message before, what the agent did on it, its reply, and the message that led to the split. Where the message
-    before is the opening one, what the agent did before its reply is folded, as it follows the opening. Fewer than three rows are not
-    folded; without a split nothing is, for there is nothing to open at.
+    before is the opening one, what the agent did before its reply is folded, as it follows the opening. A second fold then holds what the
+    agent did from that last message to the split, after what it replied at once, so that the split reads right under what led to it.
+    Fewer than three rows are not folded; without a split nothing is, for there is nothing to open at.
     """
     rows = [_row(line, diverges=line.change == 0) for line in diff.lines]
     files = Row(a=_steps(file_change_step(a)), b=_steps(file_change_step(b)))
@@ -66,7 +73,7 @@ def diff_view(a: Trajectory, b: Trajectory, diff: TrajectoryDiff) -> DiffView:
         change = len(diff.changes) - 1 if diff.file_state == "differs" else None
         rows.append(files._replace(change=change, diverges=change == 0))
     split = next((place for place, row in enumerate(rows) if row.diverges), None)
-    return DiffView(tuple(rows), split, None if split is None else _fold(diff.lines, rows, split))
+    return DiffView(tuple(rows), split, () if split is None else _folds(diff.lines, rows, split))
 
 
 def _row(line: AlignedUnits, *, diverges: bool) -> Row:
@@ -82,12 +89,17 @@ def _steps(number: int | None) -> tuple[int, ...]:
     return () if number is None else (number,)
 
 
-def _fold(lines: tuple[AlignedUnits, ...], rows: list[Row], split: int) -> Fold | None:
+def _folds(lines: tuple[AlignedUnits, ...], rows: list[Row], split: int) -> tuple[Fold, ...]:
     asked = [place for place, line in enumerate(lines[:split]) if _is_message(line, "user")]
     first = asked[0] + 1 if asked else 0
-    after = _exchange_begins(lines, asked) if len(asked) > 1 else split
-    if after - first < FEWEST_FOLDED_ROWS:
-        return None
+    if len(asked) < 2:
+        ranges = [(first, split)]
+    else:
+        ranges = [(first, _exchange_begins(lines, asked)), (_reply_ends(lines, asked[-1], split), split)]
+    return tuple(_fold(rows, asked, first, after) for first, after in ranges if after - first >= FEWEST_FOLDED_ROWS)
+
+
+def _fold(rows: list[Row], asked: list[int], first: int, after: int) -> Fold:
     hidden = rows[first:after]
     return Fold(
         first_row=first,
@@ -106,6 +118,14 @@ def _exchange_begins(lines: tuple[AlignedUnits, ...], asked: list[int]) -> int:
     while _is_message(lines[reply - 1], "assistant"):
         reply -= 1
     return reply
+
+
+def _reply_ends(lines: tuple[AlignedUnits, ...], asked: int, split: int) -> int:
+    """The row after a user's message and what the agent replied to it before it did anything."""
+    after = asked + 1
+    while after < split and _is_message(lines[after], "assistant"):
+        after += 1
+    return after
 
 
 def _is_message(line: AlignedUnits, role: str) -> bool:

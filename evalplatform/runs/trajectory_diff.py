@@ -4,7 +4,7 @@ from typing import Literal, NamedTuple
 
 from evalplatform.kernel.values import Value
 from evalplatform.runs.alignment import aligned
-from evalplatform.runs.signature import Unit, file_change_step, files_shape, units_of
+from evalplatform.runs.signature import Token, Unit, file_change_step, files_shape, units_of
 from evalplatform.runs.trajectory import Trajectory
 
 ChangeKind = Literal[
@@ -53,6 +53,8 @@ class StepChange(Value):
         a, b: the two sides, None where it is missing.
         only_in_a, only_in_b: for `arguments_changed` the entries of the shape that one side alone has, such as `/cabin: string`; for
             `files_changed` the files, such as `modified notes.txt`.
+        result_missing_in: the side whose call went unanswered while the other's was answered, whatever else differs between the two
+            calls; None where both or neither have a result, and for anything but two calls.
     """
 
     kind: ChangeKind
@@ -60,12 +62,16 @@ class StepChange(Value):
     b: ChangedStep | None = None
     only_in_a: tuple[str, ...] = ()
     only_in_b: tuple[str, ...] = ()
+    result_missing_in: Literal["a", "b"] | None = None
 
     @property
     def mirrored(self) -> "StepChange":
         """The same change with its sides exchanged."""
         kind = _MIRRORED.get(self.kind, self.kind)
-        return self.with_changes(kind=kind, a=self.b, b=self.a, only_in_a=self.only_in_b, only_in_b=self.only_in_a)
+        missing_in = {"a": "b", "b": "a"}.get(str(self.result_missing_in))
+        return self.with_changes(
+            kind=kind, a=self.b, b=self.a, only_in_a=self.only_in_b, only_in_b=self.only_in_a, result_missing_in=missing_in
+        )
 
 
 class AlignedUnits(NamedTuple):
@@ -133,18 +139,21 @@ def _change(a: Unit | None, b: Unit | None) -> StepChange | None:
         return StepChange(kind="missing_in_a" if a is None else "missing_in_b", a=_side(a), b=_side(b))
     if a.token == b.token:
         return None
+    change = StepChange(kind="changed", a=_side(a), b=_side(b), result_missing_in=_result_missing_in(a.token, b.token))
     if a.token[:2] != b.token[:2]:
-        return StepChange(kind="changed", a=_side(a), b=_side(b))
+        return change
     if a.token.arguments == b.token.arguments:
-        return StepChange(kind="result_missing_in_b" if a.token.has_result else "result_missing_in_a", a=_side(a), b=_side(b))
+        return change.with_changes(kind=f"result_missing_in_{change.result_missing_in}")
     shape_a, shape_b = set(a.token.arguments), set(b.token.arguments)
-    return StepChange(
-        kind="arguments_changed",
-        a=_side(a),
-        b=_side(b),
-        only_in_a=tuple(sorted(shape_a - shape_b)),
-        only_in_b=tuple(sorted(shape_b - shape_a)),
+    return change.with_changes(
+        kind="arguments_changed", only_in_a=tuple(sorted(shape_a - shape_b)), only_in_b=tuple(sorted(shape_b - shape_a))
     )
+
+
+def _result_missing_in(a: Token, b: Token) -> Literal["a", "b"] | None:
+    if a.kind != "tool_call" or b.kind != "tool_call" or a.has_result == b.has_result:
+        return None
+    return "b" if a.has_result else "a"
 
 
 def _side(unit: Unit | None) -> ChangedStep | None:

@@ -95,13 +95,35 @@ def test_every_step_is_shown_once_and_only_alike_ones_are_folded(pair: tuple[Tra
     view = diff_view(a, b, diff_trajectories(a, b))
     assert sorted(step for row in view.rows for step in row.a) == list(range(1, len(a.steps) + 1))
     assert sorted(step for row in view.rows for step in row.b) == list(range(1, len(b.steps) + 1))
-    if view.fold is not None:
-        hidden = view.rows[view.fold.first_row : view.fold.after_row]
+    folded = [place for fold in view.folds for place in range(fold.first_row, fold.after_row)]
+    assert folded == sorted(set(folded)), "folds stand in order and apart"
+    for fold in view.folds:
+        hidden = view.rows[fold.first_row : fold.after_row]
         assert len(hidden) >= 3
         assert view.split_row is not None
-        assert view.fold.after_row <= view.split_row
+        assert fold.after_row <= view.split_row
         assert all(row.change is None for row in hidden)
-        assert (view.fold.steps_a, view.fold.steps_b) == (sum(len(row.a) for row in hidden), sum(len(row.b) for row in hidden))
+        assert (fold.steps_a, fold.steps_b) == (sum(len(row.a) for row in hidden), sum(len(row.b) for row in hidden))
+
+
+@given(trajectory_pairs())
+def test_no_three_rows_stand_open_between_the_message_that_led_to_the_split_and_the_split(pair: tuple[Trajectory, Trajectory]) -> None:
+    diff = diff_trajectories(*pair)
+    view = diff_view(*pair, diff)
+    before = [line.a.token[:2] for line in diff.lines[: view.split_row or 0] if line.a is not None]
+    asked = max((place for place, name in enumerate(before) if name == ("message", "user")), default=-1)
+    acts = next((place for place in range(asked + 1, len(before)) if before[place] != ("message", "assistant")), len(before))
+    done = range(acts, len(before))
+    assert len(done) < 3 or {place for fold in view.folds for place in range(fold.first_row, fold.after_row)}.issuperset(done)
+
+
+@given(trajectory_pairs())
+def test_a_call_that_one_run_got_no_answer_to_is_never_told_without_it(pair: tuple[Trajectory, Trajectory]) -> None:
+    for change in diff_trajectories(*pair).changes:
+        calls = [side for side in (change.a, change.b) if side is not None and side.subject == "tool_call"]
+        unanswered = ["a" if side is change.a else "b" for side in calls if len(side.steps) == 1]
+        one_sided = len(calls) == 2 and len(unanswered) == 1
+        assert change.result_missing_in == (unanswered[0] if one_sided else None)
 
 
 def pair_cost(a: Token, b: Token) -> int:

@@ -38,6 +38,16 @@ def test_what_both_did_before_is_one_line() -> None:
     assert columns(trajectory_of(start + "a"), trajectory_of(start + "b"))[2] == "   … 6 earlier steps · Same tool path in both runs."
 
 
+def test_what_both_did_on_the_message_that_led_to_the_split_is_one_line_too() -> None:
+    start = "user lookup lookup lookup agent user agent user lookup lookup lookup "
+    found = columns(trajectory_of(start + "escalate"), trajectory_of(start + "refund"))
+    assert [line.strip() for line in found[2:8:4]] == [
+        "… 7 earlier steps · Same tool path in both runs.",
+        "… 6 earlier steps · Same tool path in both runs.",
+    ]
+    assert found[7].startswith(">>   18 escalate {}")
+
+
 def test_calls_stand_on_one_line_whatever_was_said_beside_them() -> None:
     assert columns(trajectory_of("user agent agent escalate"), trajectory_of("user agent refund"))[2:5] == [
         "      2 agent: said",

@@ -65,6 +65,18 @@ def test_the_fold_says_what_it_hides() -> None:
     assert fold.index('id="row-2"') < fold.index("</details>") < fold.index('id="row-5"')
 
 
+def test_the_split_stands_right_under_the_second_fold_and_the_message_that_led_to_it_right_above() -> None:
+    start = "user agent user agent user agent user " + "lookup " * 60
+    html = page_of(start + "escalate", start + "refund")
+    assert html.count('<details class="fold">') == 2
+    between, second = html[html.index("</details>", html.index('<details class="fold">')) :].split('<details class="fold">')
+    assert re.findall(r'id="(row-\d+)"', between) == ["row-5", "row-6", "row-7"]
+    assert "Show 120 earlier steps Hide 120 earlier steps Same tool path in both runs." in words_of("<body" + second)
+    hidden, open_below = second.split("</details>", 1)
+    assert re.findall(r'id="(row-\d+)"', hidden) == [f"row-{number}" for number in range(8, 68)]
+    assert re.findall(r'class="pair([^"]*)" id="(row-\d+)"', open_below) == [(" diverged", "row-68")]
+
+
 def test_a_fold_of_unequal_columns_counts_both() -> None:
     html = page_of("user agent lookup lookup lookup escalate", "user lookup lookup lookup refund")
     assert "Show 7 earlier steps of A and 6 of B" in words_of(html)

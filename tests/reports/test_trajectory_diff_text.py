@@ -32,12 +32,24 @@ def test_a_call_and_its_result_are_one_line() -> None:
         ('user refund{"id":1}', 'user refund{"id":"1"}', f"{OTHER_ARGUMENTS} (/id: number in A only; /id: string in B only)"),
         ("user refund{}", 'user refund{"a":{}}', f"{OTHER_ARGUMENTS} (/a: object in B only)"),
         ("user refund!", "user refund", "  step 2 of A, steps 2-3 of B · result of refund missing in A"),
-        ("user system", "user agent", "  step 2 · system message → agent message"),
+        (
+            "user refund{}",
+            'user refund{"a":1}!',
+            "  steps 2-3 of A, step 2 of B · refund with other arguments (/a: number in B only), no result in B",
+        ),
+        ("user refund!", "user escalate", "  step 2 of A, steps 2-3 of B · refund → escalate, no result in A"),
+        ("user system", "user agent", "  step 2 · system message → agent message (without a call)"),
         ("user files:a", "user files:b", "  step 2 · other files changed (modified a in A only; modified b in B only)"),
     ],
 )
 def test_each_change_is_named_by_its_steps_and_its_tools(a: str, b: str, line: str) -> None:
     assert line in lines(a, b)
+
+
+def test_a_missing_reply_is_told_apart_from_what_the_agent_says_beside_a_call() -> None:
+    found = lines("user agent user lookup", "user agent lookup")
+    assert "  step 2 · agent message (without a call) missing in B" in found
+    assert found[1] == "First divergence at step 2: agent message (without a call) missing in B."
 
 
 def test_runs_without_a_difference_say_so_and_what_was_not_compared() -> None:

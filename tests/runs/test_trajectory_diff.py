@@ -71,6 +71,22 @@ def test_a_call_without_an_answer_differs_by_its_result() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "kind"),
+    [
+        ("user refund", "user refund!", "result_missing_in_b"),
+        ('user refund{"id":1}', 'user refund{"note":1}!', "arguments_changed"),
+        ("user refund", "user escalate!", "changed"),
+    ],
+)
+def test_a_missing_result_is_named_whatever_else_differs_between_the_calls(a: str, b: str, kind: str) -> None:
+    (change,) = diff(a, b).changes
+    assert (change.kind, change.result_missing_in) == (kind, "b")
+    (other_way,) = diff(b, a).changes
+    assert other_way.result_missing_in == "a"
+    assert other_way == change.mirrored
+
+
 def test_an_extra_exchange_shifts_nothing_behind_it() -> None:
     found = diff("user agent user refund agent", "user agent user agent user refund agent")
     assert told(found) == [("missing_in_a", None, None, "assistant", (4,)), ("missing_in_a", None, None, "user", (5,))]

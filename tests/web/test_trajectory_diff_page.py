@@ -14,7 +14,7 @@ from tests.support.trajectories import trajectory_of
 
 pytestmark = pytest.mark.browser
 
-START = 'user lookup{"id":1} agent user lookup agent user agent user '
+START = 'user lookup{"id":1} agent user lookup agent user agent user ' + "lookup " * 60
 LONG = "a_tool_with_a_name_that_no_phone_can_show_on_one_line_" * 2
 END = f'{LONG}{{"some_long_key_without_a_break_{"x" * 90}":"{"y" * 400}"}} agent'
 
@@ -57,16 +57,28 @@ def test_the_page_opens_at_the_split_and_a_key_press_shows_what_is_folded(browse
     hidden = page.locator("#row-3")
     assert not hidden.is_visible()
     assert page.locator(".pair.diverged").is_visible()
-    page.locator(".fold > summary").focus()
+    page.locator(".fold > summary").first.focus()
     page.keyboard.press("Enter")
     assert hidden.is_visible()
 
 
 def test_a_mark_of_the_strip_inside_the_fold_opens_it(browser: Browser, address: str) -> None:
     page, _ = opened(browser, address)
-    page.locator('.strip a[href="#row-3"]').click()
-    page.locator("#row-3").wait_for(state="visible")
-    assert page.locator(".fold").get_attribute("open") is not None
+    for row, fold in (("row-3", page.locator(".fold").first), ("row-40", page.locator(".fold").last)):
+        page.locator(f'.strip a[href="#{row}"]').click()
+        page.locator(f"#{row}").wait_for(state="visible")
+        assert fold.get_attribute("open") is not None
+
+
+def test_between_the_message_that_led_to_the_split_and_the_split_one_line_stands(browser: Browser, address: str) -> None:
+    page, _ = opened(browser, address)
+    seen = [row.get_attribute("id") for row in page.locator(".pair").all() if row.is_visible()]
+    assert seen[:5] == ["row-1", "row-7", "row-8", "row-9", "row-70"]
+    fold = page.locator(".fold").last
+    assert fold.inner_text().split("\n")[0].strip() == "Show 120 earlier steps"
+    box = fold.bounding_box()
+    assert box is not None
+    assert box["height"] < 80
 
 
 def test_both_columns_stand_side_by_side_and_on_a_phone_one_under_the_other(browser: Browser, address: str) -> None:
