@@ -12,6 +12,7 @@
     │   ├── ScenarioFileError          scenarios.yaml
     │   ├── TraceError                 a recorded trace that is to be imported or replayed
     │   ├── BundleError                a bundle: the file that a batch is recorded in
+    │   │   └── BundleInUseError       another process is recording into it
     │   └── MissingSecretError         a key that the environment does not hold
     ├── CallError                      a model call that ended without a reply
     │   ├── RetryableCallError         rate limit, overload, timeout, connection: asked again
@@ -39,7 +40,11 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
 from typing import Literal, Self
 
+from evalplatform.kernel.text import clip
+
 MAX_KNOWN_SHOWN = 10
+MAX_NAME_CHARS = 200
+"""A name that is unknown is shown, and compared with the known ones, up to here: more is a paste gone wrong."""
 
 
 class EvalplatformError(Exception):
@@ -90,8 +95,9 @@ class UnknownNameError(InputError):
 
     def __init__(self, what: str, name: str, known: Iterable[str], *, file: object = None, field: str | None = None) -> None:
         names = sorted(known)
+        shown = clip(name, MAX_NAME_CHARS)
         super().__init__(
-            f"unknown {what} {name!r} (known: {_known_words(name, names)}).", file=file, field=field, nearest=nearest_name(name, names)
+            f"unknown {what} {shown!r} (known: {_known_words(shown, names)}).", file=file, field=field, nearest=nearest_name(shown, names)
         )
         self.what = what
         self.name = name
@@ -131,6 +137,10 @@ class TraceError(InputError):
 
 class BundleError(InputError):
     """A bundle, the file that a batch is recorded in, cannot be used as it stands."""
+
+
+class BundleInUseError(BundleError):
+    """Another process is recording into the bundle."""
 
 
 class MissingSecretError(InputError):

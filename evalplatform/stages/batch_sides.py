@@ -14,6 +14,7 @@ from evalplatform.ports.batches import BatchStore
 from evalplatform.ports.object_store import ObjectStore
 from evalplatform.runs.bundle import BUNDLE_ENDING, BundleReader, recorded_runs
 from evalplatform.runs.records import Batch
+from evalplatform.runs.storable_text import NUL
 from evalplatform.runs.trajectory import Trajectory, trajectory_bytes
 
 ReadTrajectory = Callable[[str], Trajectory | None]
@@ -33,8 +34,20 @@ class BatchSide(NamedTuple):
 
 
 def is_bundle_path(argument: str) -> bool:
-    """Return whether an argument names a bundle's file and no batch id: it ends as bundles do, holds a `/`, or is a file."""
-    return argument.endswith(BUNDLE_ENDING) or "/" in argument or Path(argument).is_file()
+    """Return whether an argument names a bundle's file and no batch id: it ends as bundles do, holds a `/`, or is a file.
+
+    What no file can be named, for its length or a NUL, names none.
+    """
+    if NUL in argument:
+        return False
+    return argument.endswith(BUNDLE_ENDING) or "/" in argument or _is_file(argument)
+
+
+def _is_file(argument: str) -> bool:
+    try:
+        return Path(argument).is_file()
+    except OSError:  # longer than a file system takes
+        return False
 
 
 def stored_side(batch_id: str, *, batches: BatchStore, objects: ObjectStore) -> BatchSide:

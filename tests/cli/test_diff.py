@@ -147,6 +147,18 @@ def test_what_cannot_be_compared_is_refused_in_one_sentence(
     assert ran.out == ""
 
 
+@pytest.mark.parametrize("name", ["x" * 5_000, "a\0b", "a\0.jsonl", "a/\0"])
+@pytest.mark.parametrize("with_output", [False, True])
+def test_what_no_file_can_be_named_is_an_unknown_batch(command: Command, project: Path, name: str, with_output: bool) -> None:
+    write_bundle(project / "fine.jsonl", batch_of({"a": Told("P")}))
+    for sides in ((name, "fine.jsonl"), ("fine.jsonl", name)):
+        ran = command("diff", *sides, *(["--out-json", "out.json"] if with_output else []))
+        assert (ran.code, ran.out) == (2, "")
+        assert ran.err.startswith("error: unknown batch '")
+        assert len(ran.err.splitlines()) == 1
+        assert len(ran.err) < 300
+
+
 def test_an_unfinished_bundle_and_two_projects_are_refused_by_name(command: Command, bundles: tuple[Path, Path], tmp_path: Path) -> None:
     with new_bundle(tmp_path / "open.jsonl", batch_of({"a": Told("P")}).header):
         pass

@@ -46,6 +46,12 @@ def test_of_many_known_names_the_nearest_are_shown_and_the_others_counted() -> N
     assert "and" not in str(UnknownNameError("cell", "x", known[:10]))
 
 
+def test_of_a_name_that_is_a_page_long_the_beginning_is_shown() -> None:
+    error = UnknownNameError("batch", "b" * 5_000, ["b-1"])
+    assert str(error) == f"unknown batch '{'b' * 200}…' (known: b-1)."
+    assert error.name == "b" * 5_000
+
+
 @pytest.mark.parametrize(
     ("name", "known", "nearest"), [("DOCS", ["docs"], "docs"), ("dosc", ["docs"], "docs"), ("x", ["docs"], None), ("", ["docs"], None)]
 )
