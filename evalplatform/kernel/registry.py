@@ -4,18 +4,23 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import iter_modules
+from threading import Event, RLock
 from typing import Generic, TypeVar
 
 from evalplatform.kernel.errors import UnknownNameError
 
 T = TypeVar("T")
 
+_LOADING = RLock()
+"""Held while a family is loaded. One for all: a member of one family may look at another while it is loaded."""
+
 
 class Registry(Generic[T]):
     """Names of one family and what they stand for.
 
     A kind joins in one of two ways: a file in the family's `kinds` package that calls `register`, or an entry point in the group
-    `evalplatform.<family>` of another installed package. Both are found on first use, so that importing a family stays cheap.
+    `evalplatform.<family>` of another installed package. Both are found on first use, so that importing a family stays cheap; a second
+    thread waits until they all are.
 
     Args:
         family: the family's name, such as `arm_kinds`; also the entry point group's ending.
@@ -28,7 +33,8 @@ class Registry(Generic[T]):
         self.noun = noun
         self._kinds_package = kinds_package
         self._members: dict[str, T] = {}
-        self._loaded = False
+        self._is_loading = False
+        self._loaded = Event()
 
     def register(self, name: str) -> Callable[[T], T]:
         """Return a decorator that registers its target under `name`; a second registration of a name is a ValueError."""
@@ -66,9 +72,19 @@ class Registry(Generic[T]):
         return iter(self.names())
 
     def _load(self) -> None:
-        if self._loaded:
+        if self._loaded.is_set():
             return
-        self._loaded = True
+        with _LOADING:
+            if self._loaded.is_set() or self._is_loading:  # a member that is being loaded may look at the others: what is there by then
+                return
+            self._is_loading = True
+            try:
+                self._find_members()
+                self._loaded.set()
+            finally:
+                self._is_loading = False
+
+    def _find_members(self) -> None:
         if self._kinds_package is not None:
             package = import_module(self._kinds_package)
             for module in iter_modules(package.__path__):

@@ -1,6 +1,9 @@
 """The registry: typos are answered, names are unique, other packages can join."""
 
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import EntryPoint
+from threading import Barrier
+from time import sleep
 
 import pytest
 
@@ -53,3 +56,42 @@ def test_another_package_joins_by_an_entry_point_of_the_family(monkeypatch: pyte
     assert kinds.names() == ["theirs"]
     assert kinds.get("theirs") is joined.load()
     assert asked == ["evalplatform.tests"]  # looked up once
+
+
+class SlowEntryPoint:
+    """An entry point whose loading lets every other thread run meanwhile."""
+
+    def __init__(self, name: str, kinds: "Registry[str]") -> None:
+        self.name = name
+        self._kinds = kinds
+
+    def load(self) -> str:
+        sleep(0.02)
+        assert self._kinds.names() is not None  # looks at the others on its way, as an imported module may
+        return self.name
+
+
+def test_threads_that_ask_at_once_all_find_every_member(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds: Registry[str] = Registry("tests", noun="test kind")
+    monkeypatch.setattr(registry_module, "entry_points", lambda **_: [SlowEntryPoint(name, kinds) for name in ("a", "b")])
+    barrier = Barrier(4)
+
+    def ask(name: str) -> str:
+        barrier.wait()
+        return kinds.get(name)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask, ["b", "a", "b", "a"])) == ["b", "a", "b", "a"]
+
+
+def test_what_failed_to_load_is_loaded_at_the_next_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(**_: object) -> list[EntryPoint]:
+        raise OSError("the disk went away")
+
+    kinds: Registry[str] = Registry("tests", noun="test kind")
+    with monkeypatch.context() as patched:
+        patched.setattr(registry_module, "entry_points", broken)
+        with pytest.raises(OSError, match="the disk"):
+            kinds.names()
+    monkeypatch.setattr(registry_module, "entry_points", lambda **_: [SlowEntryPoint("a", kinds)])
+    assert kinds.names() == ["a"]
