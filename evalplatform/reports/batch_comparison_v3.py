@@ -45,6 +45,8 @@ class BatchComparisonV3(Value):
     counts: dict[ChangeClass, int]
     could_not_run: int = Field(ge=0)
     compared: int = Field(ge=0)
+    differing_legs: int = Field(ge=0)
+    uncompared_breaches: int = Field(ge=0)
     baseline_coverage: ScanCoverage
     candidate_coverage: ScanCoverage
     run_sets: RunSetReport | None

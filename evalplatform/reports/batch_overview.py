@@ -41,10 +41,12 @@ def batch_json(batch: Batch) -> dict[str, Any]:
 
 
 def coverage_words(coverage: ScanCoverage) -> str:
-    """Return how many runs were scanned for violations; that none was is said, since it is not the same as none found."""
+    """Return how many of the runs that have steps were scanned for violations; none scanned is said, and is not the same as none found."""
+    if not coverage.runs:
+        return "no run has steps to scan"
     if not coverage.scanned_runs:
         return "no run was scanned"
-    return f"{coverage.scanned_runs:,} of {plural(coverage.runs, 'run')} scanned{'' if coverage.is_whole else ': partial'}"
+    return f"{coverage.scanned_runs:,} of {plural(coverage.runs, 'run')} with steps scanned{'' if coverage.is_whole else ': partial'}"
 
 
 def _facts(batch: Batch) -> Iterator[tuple[str, str]]:
@@ -92,11 +94,12 @@ def _scenario_cells(scenario: ScenarioRuns) -> tuple[str, ...]:
 
 
 def _violation_words(scenario: ScenarioRuns) -> str:
-    if not scenario.unscanned_runs:
-        return f"{scenario.violations:,}" if scenario.runs.runs else words.MISSING
-    if scenario.unscanned_runs == scenario.runs.runs:
+    coverage = scenario.coverage
+    if coverage.is_whole:
+        return f"{scenario.violations:,}" if coverage.runs else words.MISSING
+    if not coverage.scanned_runs:
         return "not scanned"
-    return f"{scenario.violations:,} ({plural(scenario.unscanned_runs, 'run')} not scanned)"
+    return f"{scenario.violations:,} ({plural(coverage.runs - coverage.scanned_runs, 'run')} not scanned)"
 
 
 def _table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

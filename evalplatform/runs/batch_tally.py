@@ -12,7 +12,8 @@ class BatchTally:
 
     def __init__(self) -> None:
         self._ids: dict[tuple[str, int], str] = {}
-        self._graded = self._passed = self._scanned = 0
+        self._graded = self._passed = 0
+        self._with_steps = self._scanned = 0
 
     def add(self, run: Run) -> str:
         """Count one run and return its id, which takes a while to compute.
@@ -26,7 +27,8 @@ class BatchTally:
         run_id = self._ids[key] = run.id
         self._graded += run.verdict is not None
         self._passed += run.verdict == "passed"
-        self._scanned += run.violations is not None
+        self._with_steps += run.has_steps
+        self._scanned += run.is_scanned
         return run_id
 
     def content_digest(self, header: BatchHeader) -> str:
@@ -47,7 +49,7 @@ class BatchTally:
             run_count=len(self._ids),
             graded_runs=self._graded,
             passed_runs=self._passed,
-            coverage=ScanCoverage(scanned_runs=self._scanned, runs=len(self._ids)),
+            coverage=ScanCoverage(scanned_runs=self._scanned, runs=self._with_steps),
             truncated_reason=truncated_reason,
         )
 

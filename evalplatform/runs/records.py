@@ -1,5 +1,6 @@
 """Runs and batches as values: one declaration for what is computed, stored, written to bundles and served."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -121,6 +122,21 @@ class Run(Value):
             return None
         return "passed" if self.outcome == "passed" else "failed"
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether there is a trajectory that can be scanned for violations."""
+        return self.trajectory_digest is not None
+
+    @property
+    def is_scanned(self) -> bool:
+        """Whether its steps were scanned for violations. A run without steps was not, whatever it says of violations."""
+        return self.has_steps and self.violations is not None
+
+    @property
+    def was_made(self) -> bool:
+        """Whether the agent was asked at all: what a batch never got to is listed as ungraded, without steps."""
+        return self.outcome != "ungraded" or self.has_steps
+
 
 class PlannedScenario(Value):
     """What a batch declares of one scenario: its gate tier, its path tolerance (None: not declared), and how many runs were planned."""
@@ -178,15 +194,20 @@ class BatchHeader(Value):
 
 
 class ScanCoverage(Value):
-    """How many of a batch's runs were scanned for violations."""
+    """How many of a batch's runs were scanned for violations, of those that have steps: a run without steps is in neither number."""
 
-    scanned_runs: int = Field(ge=0)
-    runs: int = Field(ge=0)
+    scanned_runs: int = Field(default=0, ge=0)
+    runs: int = Field(default=0, ge=0)
 
     @property
     def is_whole(self) -> bool:
-        """Whether every run was scanned."""
+        """Whether every run that has steps was scanned."""
         return self.scanned_runs == self.runs
+
+    def with_runs(self, runs: Sequence[Run]) -> "ScanCoverage":
+        """Return the coverage of these runs too."""
+        scanned = self.scanned_runs + sum(run.is_scanned for run in runs)
+        return ScanCoverage(scanned_runs=scanned, runs=self.runs + sum(run.has_steps for run in runs))
 
 
 class Batch(Value):
@@ -197,7 +218,7 @@ class Batch(Value):
         header: what was known at its beginning.
         content_digest: of the header and all runs, whatever order they ended in: the same content pushed twice is one batch.
         run_count, graded_runs, passed_runs: how many runs it holds, how many of them have a verdict, and how many of those passed.
-        coverage: how many runs were scanned for violations.
+        coverage: how many of the runs that have steps were scanned for violations.
         truncated_reason: why not every planned run was made (a spend cap, an interruption), or None where all were.
         retention: whether all its runs are kept, one a scenario, or none.
     """

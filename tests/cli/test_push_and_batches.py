@@ -49,10 +49,10 @@ def test_a_pushed_bundle_is_listed_and_shown_with_its_run_counts(command: Comman
     shown = command("batches", "show", batch_id).out
     assert "  CI event     push\n" in shown
     assert "  runs         6: 2 passed of 4 graded\n" in shown
-    assert "  violations   6 of 6 runs scanned\n" in shown
+    assert "  violations   4 of 4 runs with steps scanned\n" in shown
     rows = [" ".join(line.split()) for line in shown.splitlines()[-3:]]
     assert rows == [
-        "cancel 1/1 (1 ungraded) 2 standard not declared 0",
+        "cancel 1/1 (1 missing) 2 standard not declared 0",
         "refund 1/3 (1 could not run) 4 critical any order 0",
         "waits 0/0 (3 missing) 3 standard not declared —",
     ]
@@ -100,7 +100,7 @@ def test_batches_are_listed_newest_first_and_what_is_truncated_says_so(command: 
 def test_json_of_a_batch_holds_its_header_coverage_and_scenarios(command: Command, bundle: Path) -> None:
     batch_id = pushed(command, bundle)
     shown = json.loads(command("batches", "show", batch_id, "--json").out)
-    assert (shown["header"]["branch"], shown["coverage"]) == ("main", {"scanned_runs": 6, "runs": 6})
+    assert (shown["header"]["branch"], shown["coverage"]) == ("main", {"scanned_runs": 4, "runs": 4})
     refund = next(scenario for scenario in shown["scenarios"] if scenario["scenario_id"] == "refund")
     assert refund["runs"]["passes"] == {"passed": 1, "graded": 3}
     assert refund["planned"]["tolerance"] == "any_order"

@@ -19,7 +19,7 @@ from evalplatform.kernel.usage import Usage
 from evalplatform.ports.audit import AuditEntry
 from evalplatform.ports.labels import Label
 from evalplatform.runs.bundle import BundleSummary
-from evalplatform.runs.records import AssertionResult, BatchHeader, ModelVerdict, PlannedScenario, Run, Violation
+from evalplatform.runs.records import AssertionResult, BatchHeader, ModelVerdict, PlannedScenario, Run, ScanCoverage, Violation
 from tests.support.recorded_batches import NOW, recorded
 
 ENTRY = AuditEntry(actor="ana", action="batches.push", subject="a-batch", new_value={"runs": 3}, happened_at=NOW)
@@ -115,8 +115,8 @@ def test_what_pages_and_gates_will_ask_for_stands_in_columns_of_its_own(url: str
     header = {name: getattr(FULL_HEADER, name) for name in BatchHeader.model_fields if name != "scenarios"}
     assert {name: batch[name] for name in header} == header
     assert batch["policy_digest"] == FULL_HEADER.policy_digest
-    counts = ("run_count", "graded_runs", "passed_runs", "scanned_runs", "truncated_reason", "retention")
-    assert tuple(batch[name] for name in counts) == (2, 2, 1, 2, "cap", "whole")
+    counts = ("run_count", "graded_runs", "passed_runs", "runs_with_steps", "scanned_runs", "truncated_reason", "retention")
+    assert tuple(batch[name] for name in counts) == (2, 2, 1, 1, 1, "cap", "whole")
     declared = {row["scenario_id"]: (row["gate_tier"], row["path_tolerance"], row["planned_runs"]) for row in rows(url, scenarios_table)}
     assert declared == {"refund": ("critical", "any_order", 4), "Ünal 👩‍👩‍👧": ("standard", None, 1)}
     (run,) = (row for row in rows(url, runs_table) if row["scenario_id"] == "refund")
@@ -145,7 +145,13 @@ def test_violations_stay_with_their_runs_over_pages_and_no_scan_is_not_the_same_
     with opened(url) as store:
         batch_id = added(store, summary)
         assert [run.violations for run in store.runs(batch_id)] == found
-        assert store.batch(batch_id).coverage.scanned_runs == 4
+        assert store.batch(batch_id).coverage == ScanCoverage(scanned_runs=4, runs=5)
+
+
+def test_the_coverage_of_a_stored_batch_leaves_out_what_has_no_steps(url: str) -> None:
+    with opened(url) as store:
+        batch_id = added(store, recorded({"a": "PFHU"}))
+        assert store.batch(batch_id).coverage == ScanCoverage(scanned_runs=2, runs=2)
 
 
 def test_the_same_content_again_is_one_batch_under_the_id_it_got_first(url: str) -> None:

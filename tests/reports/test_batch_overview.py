@@ -22,7 +22,7 @@ def with_violations(summary: BundleSummary, *found: tuple[Violation, ...] | None
 
 @pytest.mark.parametrize(
     ("scanned", "said"),
-    [(0, "no run was scanned"), (1, "1 of 4 runs scanned: partial"), (4, "4 of 4 runs scanned")],
+    [(0, "no run was scanned"), (1, "1 of 4 runs with steps scanned: partial"), (4, "4 of 4 runs with steps scanned")],
 )
 def test_coverage_tells_no_scan_from_a_partial_and_a_whole_one(scanned: int, said: str) -> None:
     assert coverage_words(ScanCoverage(scanned_runs=scanned, runs=4)) == said

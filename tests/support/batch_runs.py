@@ -9,7 +9,6 @@ from evalplatform.runs.bundle import BundleSummary
 from evalplatform.runs.records import BatchHeader, Outcome, PlannedScenario, Run, Violation
 
 BEGUN = datetime(2026, 11, 30, 8, tzinfo=UTC)
-NO_TRAJECTORY: tuple[Outcome, ...] = ("harness_error", "ungraded")
 
 RunFacts = Mapping[str, Any]
 
@@ -18,9 +17,14 @@ def run(
     outcome: Outcome = "passed", *, tools: Sequence[str] = ("lookup",), violations: Mapping[str, int] | None = None, **facts: Any
 ) -> dict[str, Any]:
     """A run's facts, without its place: what could not run has no trajectory; `violations` maps policies to steps, None is not scanned."""
-    digest = None if outcome in NO_TRAJECTORY else "sha256:" + "0" * 64
+    digest = None if outcome == "harness_error" else "sha256:" + "0" * 64
     found = None if violations is None else tuple(Violation(policy=policy, step=step) for policy, step in violations.items())
     return {"outcome": outcome, "tools": tuple(tools), "trajectory_digest": digest, "violations": found, **facts}
+
+
+def not_made() -> dict[str, Any]:
+    """The place of a run that a batch never got to."""
+    return run("ungraded", trajectory_digest=None)
 
 
 def runs(passed: int, failed: int = 0) -> list[dict[str, Any]]:

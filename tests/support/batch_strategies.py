@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evalplatform.runs.records import Outcome, PlannedScenario
 from evalplatform.runs.tolerance import STRICTEST_FIRST
-from tests.support.batch_runs import run
+from tests.support.batch_runs import not_made, run
 
 SCENARIO_IDS = ("B", "a", "b", "é", "\U0001f600")
 """Few, so that two batches share most of them; their order by code points is no alphabet's."""
@@ -19,13 +19,14 @@ VIOLATIONS = st.none() | st.dictionaries(st.sampled_from(["no SSN", "no card"]),
 
 def run_facts(outcomes: tuple[Outcome, ...] = get_args(Outcome)) -> st.SearchStrategy[dict[str, Any]]:
     """Facts of one run."""
-    return st.builds(
+    made = st.builds(
         run,
         st.sampled_from(outcomes),
         tools=TOOL_PATHS,
         violations=VIOLATIONS,
         score_points=st.sampled_from([None, 0.0, 50.0, 100.0]),
     )
+    return made | st.builds(not_made) if "ungraded" in outcomes else made
 
 
 def scenarios(

@@ -34,8 +34,9 @@ def batch_row(batch: Batch) -> Row:
     """Return the row of a batch, without its scenarios."""
     header = {name: getattr(batch.header, name) for name in _HEADER_COLUMNS}
     own = {name: getattr(batch, name) for name in _BATCH_COLUMNS}
-    derived = {"batch_id": batch.id, "policy_digest": batch.header.policy_digest, "scanned_runs": batch.coverage.scanned_runs}
-    return header | own | derived
+    derived = {"batch_id": batch.id, "policy_digest": batch.header.policy_digest}
+    coverage = {"scanned_runs": batch.coverage.scanned_runs, "runs_with_steps": batch.coverage.runs}
+    return header | own | derived | coverage
 
 
 def scenario_rows(batch_key: int, scenarios: Mapping[str, PlannedScenario]) -> list[Row]:
@@ -67,7 +68,7 @@ def batch_of(row: RowMapping, scenarios: Iterable[RowMapping]) -> Batch:
     return Batch(
         id=row["batch_id"],
         header=BatchHeader(**{name: row[name] for name in _HEADER_COLUMNS}, scenarios=planned),
-        coverage=ScanCoverage(scanned_runs=row["scanned_runs"], runs=row["run_count"]),
+        coverage=ScanCoverage(scanned_runs=row["scanned_runs"], runs=row["runs_with_steps"]),
         **{name: row[name] for name in _BATCH_COLUMNS},
     )
 

@@ -24,7 +24,8 @@ def _json() -> Any:
 class BatchRow(TableRow, table=True):
     """One batch of one project. The same content is one row, whoever pushes it and how often.
 
-    `tenant` to `scenario_set_digest` are the header's; `policy` is the whole gate policy. `scanned_runs` of `run_count` is the coverage.
+    `tenant` to `scenario_set_digest` are the header's; `policy` is the whole gate policy. `scanned_runs` of `runs_with_steps` is the
+    coverage of the scan for violations.
     """
 
     __tablename__: ClassVar[str] = "batches"
@@ -53,6 +54,7 @@ class BatchRow(TableRow, table=True):
     run_count: int
     graded_runs: int
     passed_runs: int
+    runs_with_steps: int
     scanned_runs: int
     truncated_reason: str | None
     retention: str

@@ -16,7 +16,6 @@ from evalplatform.comparisons.batches.scenario_change import scenario_change
 from evalplatform.comparisons.batches.scenario_pairs import BatchRuns, ScenarioPair, ScenarioSide, run_set_count, scenario_pairs
 from evalplatform.kernel.errors import InputError
 from evalplatform.runs.records import Batch, ScanCoverage
-from evalplatform.runs.tolerance import DEFAULT_TOLERANCE
 
 CHANGED: tuple[ChangeClass, ...] = ("newly_passing", "degraded", "path_drift", "dropped", "added")
 """What makes two batches differ where nothing is newly failing."""
@@ -67,15 +66,17 @@ class _Tally:
     def __init__(self, baseline: Batch, candidate: Batch) -> None:
         self._baseline, self._candidate = baseline, candidate
         self._counts: Counter[ChangeClass] = Counter()
-        self._could_not_run = 0
-        self._coverage = [ScanCoverage(scanned_runs=0, runs=0), ScanCoverage(scanned_runs=0, runs=0)]
+        self._could_not_run = self._differing_legs = self._uncompared_breaches = 0
+        self._coverage = [ScanCoverage(), ScanCoverage()]
         self._run_sets = RunSetTally()
         self._kept: list[ScenarioChange] = []
 
     def add(self, pair: ScenarioPair) -> ScenarioChange:
         """Take in one scenario and return its row."""
         sides = (pair.baseline, pair.candidate)
-        self._coverage = [_with_scanned(coverage, side) for coverage, side in zip(self._coverage, sides, strict=True)]
+        self._coverage = [
+            coverage if side is None else coverage.with_runs(side.runs) for coverage, side in zip(self._coverage, sides, strict=True)
+        ]
         before, after = (
             None if side is None else run_set_count(side, is_compacted=batch.retention == "compacted")
             for side, batch in zip(sides, (self._baseline, self._candidate), strict=True)
@@ -84,6 +85,8 @@ class _Tally:
         drop = None if before is None or after is None else self._run_sets.add(pair.scenario_id, before, after)
         self._counts[row.change] += 1
         self._could_not_run += row.change == "newly_failing" and "candidate" in row.could_not_run
+        self._differing_legs += row.legs_differ
+        self._uncompared_breaches += _uncompared_breaches(pair.candidate)
         if drop is not None or has_to_be_named(row):
             self._kept.append(row)
         return row
@@ -102,6 +105,8 @@ class _Tally:
             could_not_run=self._could_not_run,
             compared=compared,
             changes=tuple(sorted(self._kept, key=lambda row: CHANGE_CLASSES.index(row.change))),  # stable: by id within a class
+            differing_legs=self._differing_legs,
+            uncompared_breaches=self._uncompared_breaches,
             baseline_coverage=self._coverage[0],
             candidate_coverage=self._coverage[1],
             run_sets=self._run_sets.report(),
@@ -112,7 +117,7 @@ def has_to_be_named(row: ScenarioChange) -> bool:
     """Return whether a report names the scenario whatever its run sets show; all other unchanged ones are counted alone."""
     if row.change != "unchanged" or row.within_tolerance or row.new_violations or row.resolved_violations:
         return True
-    return (row.baseline_tolerance or DEFAULT_TOLERANCE) != (row.candidate_tolerance or DEFAULT_TOLERANCE)
+    return row.tolerances_differ
 
 
 def _verdict(counts: dict[ChangeClass, int], compared: int) -> tuple[ComparisonVerdict, IncomparableReason | None]:
@@ -120,17 +125,19 @@ def _verdict(counts: dict[ChangeClass, int], compared: int) -> tuple[ComparisonV
         return "incomparable", "nothing_compared"
     if counts["newly_failing"]:
         return "regressed", None
+    if counts["not_compared"]:
+        return "incomparable", "partly_compared"
     if any(counts[change] for change in CHANGED):
         only_better = not any(counts[change] for change in CHANGED if change != "newly_passing")
         return "improved" if only_better else "changed", None
-    return ("incomparable", "partly_compared") if counts["not_compared"] else ("clean", None)
+    return "clean", None
 
 
-def _with_scanned(coverage: ScanCoverage, side: ScenarioSide | None) -> ScanCoverage:
+def _uncompared_breaches(side: ScenarioSide | None) -> int:
     if side is None:
-        return coverage
-    scanned = sum(run.violations is not None for run in side.runs)
-    return ScanCoverage(scanned_runs=coverage.scanned_runs + scanned, runs=coverage.runs + len(side.runs))
+        return 0
+    compared = side.compared_run
+    return sum(run.is_scanned and bool(run.violations) for run in side.runs if run is not compared)
 
 
 def _expired(baseline: Batch, candidate: Batch) -> IncomparableReason | None:

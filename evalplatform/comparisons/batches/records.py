@@ -5,8 +5,9 @@ from typing import Final, Literal
 from pydantic import Field
 
 from evalplatform.kernel.values import Value
-from evalplatform.runs.records import Batch, Outcome, ScanCoverage, Verdict, Violation
-from evalplatform.runs.tolerance import PathTolerance
+from evalplatform.runs.records import Batch, Leg, Outcome, ScanCoverage, Verdict, Violation
+from evalplatform.runs.tolerance import DEFAULT_TOLERANCE, PathTolerance
+from evalplatform.stats.boschloo_drop import is_flagged
 from evalplatform.stats.pass_counts import PassCount
 
 ChangeClass = Literal["newly_failing", "newly_passing", "degraded", "path_drift", "dropped", "added", "not_compared", "unchanged"]
@@ -28,12 +29,12 @@ Side = Literal["baseline", "candidate"]
 SCHEMA_VERSION: Final = 3
 
 IncomparableReason = Literal["baseline_expired", "candidate_expired", "nothing_compared", "partly_compared"]
-"""Why two batches are `incomparable`: the runs of one are gone; no scenario could be compared; or all that could be compared are unchanged
-and others could not be, which is not the same as clean."""
+"""Why two batches are `incomparable`: the runs of one are gone; no scenario could be compared; or some could not be, and of those that
+could none is newly failing, so that the gate has no answer."""
 
 Gap = Literal["could_not_run", "ungraded", "no_runs"]
-"""Why a side has no verdict of a scenario that it declares: its compared run hit a harness error, all its runs are ungraded, or none was
-made."""
+"""Why a side has no verdict of a scenario that it declares: its compared run hit a harness error, all runs that were made are ungraded, or
+none was made."""
 
 
 class RunSetCount(Value):
@@ -50,7 +51,7 @@ class RunSetCount(Value):
 
     @property
     def runs(self) -> int:
-        """How many runs there are, graded or not."""
+        """How many runs were made, graded or not."""
         return self.passes.graded + self.could_not_run + self.ungraded
 
 
@@ -64,6 +65,7 @@ class ComparedRun(Value):
 
     run_id: str
     order: int
+    leg: Leg
     outcome: Outcome
     reason: str | None
     score_points: float | None
@@ -95,9 +97,10 @@ class ScenarioChange(Value):
         path_drifted: whether they differ beyond the tolerance that applies.
         tolerance: the class that applies: the stricter of the two declarations.
         baseline_tolerance, candidate_tolerance: what each side declares, None where it declares nothing.
-        new_violations: policies that the candidate's run breaches and the baseline's does not, with the candidate's step; None unless both
-            runs were scanned.
-        resolved_violations: the other way round.
+        new_violations: policies that the candidate's run breaches and the baseline's does not, with the candidate's step; all that it
+            breaches where the baseline has no run with steps to compare. None where a run that has steps was not scanned, and without
+            steps in the candidate.
+        resolved_violations: policies that the baseline's run breaches and the candidate's does not, with the baseline's step.
     """
 
     scenario_id: str
@@ -126,6 +129,24 @@ class ScenarioChange(Value):
         return can_be_tested(self.baseline_runs.passes, self.candidate_runs.passes)
 
     @property
+    def could_flag_a_drop(self) -> bool:
+        """Whether a drop of this baseline could be flagged at all: whether it would be if no run of the candidate passed."""
+        if self.baseline_runs is None or self.candidate_runs is None or not self.is_run_set_tested:
+            return False
+        return is_flagged(self.baseline_runs.passes, PassCount(passed=0, graded=self.candidate_runs.passes.graded))
+
+    @property
+    def legs_differ(self) -> bool:
+        """Whether a replayed recording is compared with a live run."""
+        return self.baseline is not None and self.candidate is not None and self.baseline.leg != self.candidate.leg
+
+    @property
+    def tolerances_differ(self) -> bool:
+        """Whether two paths were compared by a tolerance that the two batches do not agree on."""
+        baseline, candidate = (side or DEFAULT_TOLERANCE for side in (self.baseline_tolerance, self.candidate_tolerance))
+        return self.path_changed is not None and baseline != candidate
+
+    @property
     def within_tolerance(self) -> bool:
         """Whether the tool path changed and that is tolerated."""
         return bool(self.path_changed) and not self.path_drifted
@@ -140,12 +161,14 @@ class BatchComparison(Value):
 
     Attributes:
         baseline, candidate: the batches; a `compacted` one was compared by the runs that are kept, a truncated one by those that were made.
-        verdict: regressed where a scenario is newly failing; else improved where some are newly passing and nothing else changed; else
-            changed, clean, or `incomparable` for the `incomparable_reason`. Never clean where a scenario could not be compared.
+        verdict: regressed where a scenario is newly failing; else `incomparable` for the `incomparable_reason`, also where some scenarios
+            could not be compared; else improved where some are newly passing and nothing else changed; else changed or clean.
         counts: scenarios by class, every class named; empty where a batch has expired.
         could_not_run: how many of the newly failing could not run in the candidate.
         compared: scenarios that both sides have and that are not `not_compared`.
-        baseline_coverage, candidate_coverage: how many of the runs that were read had been scanned for violations.
+        differing_legs: how many scenarios compare a replayed recording with a live run.
+        uncompared_breaches: how many of the candidate's runs breach a policy and are not the compared run of their scenario.
+        baseline_coverage, candidate_coverage: how many of the runs that were read and have steps had been scanned for violations.
         run_sets: None where neither side has more than one run of any scenario.
     """
 
@@ -157,6 +180,8 @@ class BatchComparison(Value):
     could_not_run: int = 0
     compared: int = 0
     changes: tuple[ScenarioChange, ...] = ()
+    differing_legs: int = 0
+    uncompared_breaches: int = 0
     baseline_coverage: ScanCoverage
     candidate_coverage: ScanCoverage
     run_sets: "RunSetReport | None" = None
@@ -171,9 +196,12 @@ class BatchComparison(Value):
         """Where the run sets say another thing than the one compared run a side; empty without run sets."""
         flagged = {drop.scenario_id for drop in self.run_sets.drops if drop.reading == "drop"} if self.run_sets else set()
         failing = [row for row in self.changes if row.change == "newly_failing"]
+        failing_by_verdict = [row for row in failing if "candidate" not in row.could_not_run]
         return RunSetDisagreement(
             flagged_not_failing=tuple(sorted(flagged - {row.scenario_id for row in failing})),
-            failing_not_flagged=tuple(row.scenario_id for row in failing if row.is_run_set_tested and row.scenario_id not in flagged),
+            failing_not_flagged=tuple(
+                row.scenario_id for row in failing_by_verdict if row.could_flag_a_drop and row.scenario_id not in flagged
+            ),
         )
 
 
@@ -248,7 +276,7 @@ class RunSetDisagreement(Value):
 
     Attributes:
         flagged_not_failing: a flagged drop whose class is not newly failing.
-        failing_not_flagged: newly failing, with run sets that were tested, and no flag.
+        failing_not_flagged: newly failing by a verdict, with run sets that could have flagged it, and no flag.
     """
 
     flagged_not_failing: tuple[str, ...] = ()

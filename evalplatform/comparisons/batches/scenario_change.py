@@ -26,7 +26,7 @@ def scenario_change(pair: ScenarioPair, baseline_runs: RunSetCount | None, candi
     applied = stricter_tolerance(tolerances[0] or DEFAULT_TOLERANCE, tolerances[1] or DEFAULT_TOLERANCE)
     path = _path_change(before, after, applied)
     score_change = _score_change_points(before, after)
-    violations = None if before is None or after is None else violation_change(before, after)
+    violations = violation_change(before, after)
     return ScenarioChange(
         scenario_id=pair.scenario_id,
         change=_change_class(pair, before, after, score_change, path),
@@ -93,7 +93,7 @@ def _gap(side: ScenarioSide | None, compared: Run | None) -> Gap | None:
         return None
     if compared is not None:
         return "could_not_run"
-    return "ungraded" if side.runs else "no_runs"
+    return "ungraded" if any(run.was_made for run in side.runs) else "no_runs"
 
 
 def _declared(side: ScenarioSide | None) -> PathTolerance | None:
@@ -110,6 +110,7 @@ def _as_compared(run: Run | None) -> ComparedRun | None:
     return ComparedRun(
         run_id=run.id,
         order=run.order,
+        leg=run.leg,
         outcome=run.outcome,
         reason=run.reason,
         score_points=run.score_points,

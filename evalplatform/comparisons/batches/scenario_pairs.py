@@ -60,13 +60,14 @@ def run_set_count(side: ScenarioSide, *, is_compacted: bool = False) -> RunSetCo
         side: its runs, and how many were planned.
         is_compacted: the batch kept one run a scenario; the others are not missing, they were made and dropped.
     """
-    outcomes = [run.outcome for run in side.runs]
+    made = [run.outcome for run in side.runs if run.was_made]
+    not_made = len(side.runs) - len(made)
     return RunSetCount(
-        passes=PassCount(passed=outcomes.count("passed"), graded=sum(run.verdict is not None for run in side.runs)),
-        could_not_run=outcomes.count("harness_error"),
-        ungraded=outcomes.count("ungraded"),
-        budget_stops=outcomes.count("budget_stop"),
-        missing=0 if is_compacted else max(0, _planned_runs(side) - len(outcomes)),
+        passes=PassCount(passed=made.count("passed"), graded=sum(run.verdict is not None for run in side.runs)),
+        could_not_run=made.count("harness_error"),
+        ungraded=made.count("ungraded"),
+        budget_stops=made.count("budget_stop"),
+        missing=not_made if is_compacted else max(not_made, _planned_runs(side) - len(made)),
     )
 
 

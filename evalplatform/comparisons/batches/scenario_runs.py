@@ -7,7 +7,7 @@ from pydantic import Field
 from evalplatform.comparisons.batches.records import RunSetCount
 from evalplatform.comparisons.batches.scenario_pairs import BatchRuns, run_set_count, scenario_sides
 from evalplatform.kernel.values import Value
-from evalplatform.runs.records import PlannedScenario
+from evalplatform.runs.records import PlannedScenario, ScanCoverage
 
 
 class ScenarioRuns(Value):
@@ -18,14 +18,14 @@ class ScenarioRuns(Value):
         planned: what the batch declares of it; None where it declares nothing.
         runs: passes among graded runs, and what is not graded.
         violations: how many were found in the runs that were scanned.
-        unscanned_runs: how many runs were not scanned for any.
+        coverage: how many of the runs that have steps were scanned for any.
     """
 
     scenario_id: str
     planned: PlannedScenario | None
     runs: RunSetCount
     violations: int = Field(ge=0)
-    unscanned_runs: int = Field(ge=0)
+    coverage: ScanCoverage
 
 
 def runs_by_scenario(side: BatchRuns) -> Iterator[ScenarioRuns]:
@@ -40,5 +40,5 @@ def runs_by_scenario(side: BatchRuns) -> Iterator[ScenarioRuns]:
             planned=found.planned,
             runs=run_set_count(found, is_compacted=side.batch.retention != "whole"),
             violations=sum(len(run.violations or ()) for run in found.runs),
-            unscanned_runs=sum(run.violations is None for run in found.runs),
+            coverage=ScanCoverage().with_runs(found.runs),
         )

@@ -13,16 +13,21 @@ class ViolationChange(NamedTuple):
     resolved: tuple[Violation, ...]
 
 
-def violation_change(baseline: Run, candidate: Run) -> ViolationChange | None:
-    """Return what changed between two runs; None unless both were scanned and have steps.
+def violation_change(baseline: Run | None, candidate: Run | None) -> ViolationChange | None:
+    """Return what changed between the two compared runs.
 
-    A run that was not scanned is not a run without violations, and one that could not run has resolved none.
+    Where the baseline has no run, or one without steps, all that the candidate's breaches is new: nothing says that it was there before.
+
+    Returns:
+        None where the candidate's run is missing, has no steps or was not scanned, or where the baseline's has steps and was not scanned:
+        a run that was not scanned is not a run without violations, and one that could not run has resolved none.
     """
-    if baseline.violations is None or candidate.violations is None:
+    if candidate is None or not candidate.is_scanned:
         return None
-    if baseline.trajectory_digest is None or candidate.trajectory_digest is None:
+    if baseline is not None and baseline.has_steps and not baseline.is_scanned:
         return None
-    before, after = _first_by_policy(baseline.violations), _first_by_policy(candidate.violations)
+    before = _first_by_policy((baseline.violations if baseline is not None and baseline.is_scanned else None) or ())
+    after = _first_by_policy(candidate.violations or ())
     return ViolationChange(
         new=tuple(after[policy] for policy in sorted(after.keys() - before.keys())),
         resolved=tuple(before[policy] for policy in sorted(before.keys() - after.keys())),

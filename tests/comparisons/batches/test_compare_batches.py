@@ -11,7 +11,7 @@ from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
 from evalplatform.kernel.errors import InputError
 from evalplatform.runs.records import PlannedScenario
 from evalplatform.runs.tolerance import PathTolerance
-from tests.support.batch_runs import RunFacts, run, runs, side
+from tests.support.batch_runs import RunFacts, not_made, run, runs, side
 
 
 def only_row(before: Sequence[RunFacts], after: Sequence[RunFacts], **planned: Any) -> ScenarioChange:
@@ -119,6 +119,7 @@ def test_rows_come_class_by_class_in_the_order_of_reports_and_by_id_within_one()
         ([FAILED], [UNGRADED, UNGRADED], (None, "ungraded")),
         ([FAILED], [], (None, "no_runs")),
         ([], [NOT_RUN], ("no_runs", "could_not_run")),
+        ([FAILED], [not_made(), not_made()], (None, "no_runs")),
     ],
 )
 def test_what_could_not_be_compared_is_never_clean_and_says_which_side_lacks_what(
@@ -130,6 +131,16 @@ def test_what_could_not_be_compared_is_never_clean_and_says_which_side_lacks_wha
     assert (comparison.changes[0].baseline_gap, comparison.changes[0].candidate_gap) == gaps
     alone = compare_batches(side({"s": before}), side({"s": after}))
     assert (alone.verdict, alone.incomparable_reason) == ("incomparable", "nothing_compared")
+
+
+def test_what_changed_for_the_better_is_no_answer_where_the_rest_could_not_be_compared() -> None:
+    before = {"better": [FAILED], "b": [PASSED], "c": [PASSED]}
+    partly = compare_batches(side(before), side({"better": [PASSED], "b": [UNGRADED], "c": [UNGRADED]}))
+    assert (partly.verdict, partly.incomparable_reason, partly.would_fail) == ("incomparable", "partly_compared", False)
+    assert (partly.counts["newly_passing"], partly.counts["not_compared"], partly.compared) == (1, 2, 1)
+    assert [row.scenario_id for row in partly.changes] == ["better", "b", "c"]
+    worse = compare_batches(side(before), side({"better": [PASSED], "b": [FAILED], "c": [UNGRADED]}))
+    assert (worse.verdict, worse.would_fail) == ("regressed", True)
 
 
 def test_two_batches_without_a_common_scenario_are_incomparable_and_name_what_they_have() -> None:
@@ -194,6 +205,24 @@ def test_an_unchanged_scenario_with_two_declarations_is_named_and_an_exact_one_d
     assert spelled_out.changes == ()
 
 
+def test_differing_declarations_are_named_only_where_a_path_was_compared() -> None:
+    comparison = compare_batches(
+        side({"s": [run("failed", trajectory_digest=None)]}, planned=with_tolerance("any_order")),
+        side({"s": [FAILED]}, planned=with_tolerance(None)),
+    )
+    assert comparison.changes == ()
+
+
+def test_a_replay_compared_with_a_live_run_is_counted_and_its_row_says_which_is_which() -> None:
+    replay = run("passed", leg="replay")
+    comparison = compare_batches(side({"a": [replay], "b": [replay], "c": [PASSED]}), side({"a": [FAILED], "b": [replay], "c": [PASSED]}))
+    assert comparison.differing_legs == 1
+    (row,) = comparison.changes
+    assert row.baseline is not None
+    assert row.candidate is not None
+    assert (row.baseline.leg, row.candidate.leg, row.legs_differ) == ("replay", "live", True)
+
+
 # Violations
 
 
@@ -228,6 +257,41 @@ def test_a_side_that_was_not_scanned_gives_no_violations_rather_than_none_new() 
 def test_a_candidate_that_could_not_run_has_resolved_no_violation() -> None:
     row = only_row([run(violations={"no SSN": 1})], [run("harness_error", violations={})])
     assert (row.new_violations, row.resolved_violations) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "before", [[], [NOT_RUN], [UNGRADED], [run("failed", trajectory_digest=None)]], ids=["no run", "no steps", "ungraded", "failed at once"]
+)
+def test_what_a_candidate_breaches_is_new_where_the_baseline_has_no_steps_to_compare(before: list[RunFacts]) -> None:
+    row = only_row(before, [run(violations={"no SSN": 2})])
+    assert [found.policy for found in row.new_violations or ()] == ["no SSN"]
+    assert row.resolved_violations == ()
+
+
+def test_what_an_added_scenario_breaches_is_new_and_a_dropped_one_has_resolved_nothing() -> None:
+    breaching = {"a": [run(violations={"no SSN": 2})]}
+    (added,) = compare_batches(side({}), side(breaching)).changes
+    assert [found.policy for found in added.new_violations or ()] == ["no SSN"]
+    (dropped,) = compare_batches(side(breaching), side({})).changes
+    assert (dropped.new_violations, dropped.resolved_violations) == (None, None)
+
+
+def test_breaches_in_runs_of_the_candidate_that_were_not_compared_are_counted() -> None:
+    clean, breaching = run(violations={}), run(violations={"no SSN": 2})
+    set_of_three = [breaching, breaching, clean]
+    ungraded = [run("ungraded", violations={"no SSN": 2})]
+    comparison = compare_batches(side({"a": [clean], "b": [clean]}), side({"a": set_of_three, "b": ungraded, "c": [clean]}))
+    assert comparison.uncompared_breaches == 3
+    assert compare_batches(side({"a": set_of_three}), side({"a": [breaching]})).uncompared_breaches == 0
+
+
+def test_runs_without_steps_are_in_neither_number_of_the_coverage() -> None:
+    never = run("ungraded", trajectory_digest=None, violations={})
+    comparison = compare_batches(side({"a": [run(violations={}), NOT_RUN]}), side({"a": [run(violations={}), never]}))
+    for coverage in (comparison.baseline_coverage, comparison.candidate_coverage):
+        assert (coverage.scanned_runs, coverage.runs) == (1, 1)
+    assert comparison.baseline_coverage == comparison.baseline.coverage
+    assert comparison.candidate_coverage == comparison.candidate.coverage
 
 
 def test_the_coverage_counts_the_scanned_runs_of_each_side() -> None:

@@ -11,7 +11,7 @@ from evalplatform.comparisons.batches.records import BatchComparison, RunSetCoun
 from evalplatform.comparisons.batches.run_sets import RunSetTally, run_set_drop
 from evalplatform.runs.records import PlannedScenario
 from evalplatform.stats.pass_counts import PassCount
-from tests.support.batch_runs import run, runs, side
+from tests.support.batch_runs import RunFacts, not_made, run, runs, side
 
 CASES = json.loads((Path(__file__).parents[2] / "cases" / "gates.json").read_text(encoding="utf-8"))["cases"]
 
@@ -99,6 +99,34 @@ def test_what_is_not_graded_is_left_out_and_counted_and_failures_of_the_agent_ar
     drop = made.drops[0]
     assert (drop.candidate.passes, drop.candidate.missing) == (PassCount(passed=0, graded=4), 1)
     assert (drop.reading, drop.candidate_budget_stops) == ("drop", 1)
+
+
+def test_runs_that_were_never_made_are_missing_and_count_for_no_run_set() -> None:
+    planned = {"s": PlannedScenario(planned_runs=3)}
+    comparison = compare_batches(
+        side({"s": [*runs(2), not_made()]}, planned=planned), side({"s": [*runs(1), not_made(), not_made()]}, planned=planned)
+    )
+    made = report(comparison)
+    assert (made.baseline_runs, made.candidate_runs, made.missing) == (2, 1, 3)
+    single = side({"s": [*runs(1), not_made(), not_made()]}, planned=planned)
+    assert compare_batches(single, single).run_sets is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "named"),
+    [
+        (runs(4), [*runs(3), run("failed")], ("s",)),
+        (runs(2), [*runs(1), run("failed")], ()),  # not even 2/2 against 0/2 is flagged
+        ([run("failed"), run("failed"), run("failed"), run("passed")], [*runs(0, 4)], ()),  # nor 1/4 against 0/4
+        (runs(4), [*runs(3), run("harness_error")], ()),  # no verdict that runs could differ from
+    ],
+)
+def test_only_a_drop_that_could_have_been_flagged_disagrees_with_the_verdict(
+    before: list[RunFacts], after: list[RunFacts], named: tuple[str, ...]
+) -> None:
+    comparison = compare_batches(side({"s": before}), side({"s": after}))
+    assert comparison.counts["newly_failing"] == 1
+    assert comparison.run_set_disagreement.failing_not_flagged == named
 
 
 def test_a_replayed_scenario_is_one_run_and_misses_none_of_those_asked_for() -> None:

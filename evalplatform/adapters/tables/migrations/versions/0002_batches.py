@@ -41,6 +41,7 @@ def _create_batches() -> None:
         sa.Column("run_count", sa.Integer(), nullable=False),
         sa.Column("graded_runs", sa.Integer(), nullable=False),
         sa.Column("passed_runs", sa.Integer(), nullable=False),
+        sa.Column("runs_with_steps", sa.Integer(), nullable=False),
         sa.Column("scanned_runs", sa.Integer(), nullable=False),
         sa.Column("truncated_reason", sa.String()),
         sa.Column("retention", sa.String(), nullable=False),
