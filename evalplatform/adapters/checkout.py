@@ -5,13 +5,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 GIT_SECONDS = 10
+STATE_FOLDER = ".evalplatform"
 
 
 class Checkout(NamedTuple):
-    """What a folder is checked out at. `commit` is None where git knows none; `is_clean` says whether nothing was edited since."""
+    """What a folder is checked out at.
+
+    `commit` is None where git knows none; `is_clean` says whether no file of it was edited since; `untracked` are files, and folders of
+    files, that git neither tracks nor ignores, without those of a project's own state.
+    """
 
     commit: str | None
     is_clean: bool
+    untracked: tuple[str, ...] = ()
 
 
 def checkout_of(folder: Path) -> Checkout:
@@ -19,8 +25,10 @@ def checkout_of(folder: Path) -> Checkout:
     commit = _git(folder, "rev-parse", "HEAD")
     if commit is None:
         return Checkout(None, is_clean=False)
-    # What git does not track is left out: results and caches lie beside what is evaluated.
-    return Checkout(commit, is_clean=_git(folder, "status", "--porcelain", "--untracked-files=no") == "")
+    status = _git(folder, "status", "--porcelain", "--", ":/", f":(top,exclude,glob)**/{STATE_FOLDER}/**")
+    lines = ["!! unknown"] if status is None else status.splitlines()
+    untracked = tuple(line[3:] for line in lines if line.startswith("?? "))
+    return Checkout(commit, is_clean=len(untracked) == len(lines), untracked=untracked)
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
@@ -35,4 +43,4 @@ def _git(folder: Path, *arguments: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return ended.stdout.strip() if ended.returncode == 0 else None
+    return ended.stdout.rstrip() if ended.returncode == 0 else None

@@ -1,6 +1,6 @@
 """What a batch is of: commit, branch and CI event, from flags, the CI's environment, and the checkout."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ _CI_EVENTS: dict[str, CiEvent] = {"push": "push", "pull_request": "pull_request"
 
 
 class RunOrigin(NamedTuple):
-    """What is evaluated. `note` says why there is no commit, where there is none."""
+    """What is evaluated. `note` says why there is no commit, or what it does not hold."""
 
     commit: str | None
     branch: str | None
@@ -22,17 +22,19 @@ class RunOrigin(NamedTuple):
 def run_origin(folder: Path, *, environ: Mapping[str, str], commit: str | None, branch: str | None) -> RunOrigin:
     """Return what a batch that is recorded here and now is of.
 
-    A branch is recorded for a push build, or where it is named: a pull request from a fork's `main` must never pass for ours. Outside CI
+    A branch is recorded for a push of a branch, or where it is named: neither a pull request from a fork's `main` nor a tag that is called
+    `main` may ever pass for ours. Outside CI
     the commit is the checkout's, unless something was edited since: runs of edited code are no evidence about the commit.
 
     Args:
         folder: the project's folder.
-        environ: the environment; GitHub Actions and its like state GITHUB_EVENT_NAME, GITHUB_SHA and GITHUB_REF_NAME.
+        environ: the environment; GitHub Actions and its like state GITHUB_EVENT_NAME, GITHUB_SHA, GITHUB_REF, GITHUB_REF_TYPE and
+            GITHUB_REF_NAME.
         commit: as named by a flag, or None.
         branch: as named by a flag, or None.
     """
     ci_event = _CI_EVENTS.get(environ.get("GITHUB_EVENT_NAME", ""))
-    if branch is None and ci_event == "push":
+    if branch is None and ci_event == "push" and _is_of_a_branch(environ):
         branch = environ.get("GITHUB_REF_NAME") or None
     if commit is None:
         commit = environ.get("GITHUB_SHA") or None
@@ -43,4 +45,16 @@ def run_origin(folder: Path, *, environ: Mapping[str, str], commit: str | None, 
         return RunOrigin(None, branch, ci_event, "no commit is recorded: there is no git checkout here, and --commit names none.")
     if not checkout.is_clean:
         return RunOrigin(None, branch, ci_event, "no commit is recorded: files were edited since it; --commit records one all the same.")
-    return RunOrigin(checkout.commit, branch, ci_event)
+    return RunOrigin(checkout.commit, branch, ci_event, _untracked_note(checkout.untracked))
+
+
+def _untracked_note(untracked: Sequence[str]) -> str | None:
+    """Return what is to be known of files that the commit does not hold; results lie about, so they do not make it unusable."""
+    if not untracked:
+        return None
+    rest = f" and {len(untracked) - 1:,} more" if len(untracked) > 1 else ""
+    return f"git does not track {untracked[0]}{rest}: if the agent uses that, the recorded commit does not hold it."
+
+
+def _is_of_a_branch(environ: Mapping[str, str]) -> bool:
+    return environ.get("GITHUB_REF_TYPE") == "branch" or environ.get("GITHUB_REF", "").startswith("refs/heads/")

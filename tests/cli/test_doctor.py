@@ -184,6 +184,13 @@ def _server() -> Iterator[tuple[str, list[str]]]:
             thread.join()
 
 
+def test_a_project_without_endpoints_has_no_outage_of_them(command: Command, tmp_path: Path):
+    (tmp_path / "evalplatform.yaml").write_text("version: 1\nproject: scenarios-alone\n")
+    ran = command("doctor")
+    assert "no answer" not in ran.out
+    assert "problem" not in ran.out
+
+
 def test_one_check_that_fails_and_one_that_hangs_hide_no_other(project: Path):
     release = threading.Event()
 

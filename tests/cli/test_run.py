@@ -136,7 +136,7 @@ def test_a_project_without_scenarios_says_what_is_missing(example: Path, command
 
 def commit(folder: Path) -> str:
     git = ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@example.com"]
-    (folder / ".gitignore").write_text(".evalplatform\n__pycache__\n")
+    (folder / ".gitignore").write_text("__pycache__\n")
     for arguments in (["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "one"]):
         subprocess.run([*git, *arguments], check=True)
     return subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
@@ -147,6 +147,11 @@ def test_the_commit_is_the_checkouts_unless_files_were_edited_since(example: Pat
     ran = command("run", "--runs", 1, "--out", "clean.jsonl")
     assert ran.code == 0, ran.err
     assert read_bundle(example / "clean.jsonl").header.commit == at
+    assert "git does not track" not in ran.err
+    (example / "new_tool.py").write_text("")
+    ran = command("run", "--runs", 1, "--out", "beside.jsonl")
+    assert "note: git does not track clean.jsonl and 1 more: if the agent uses that, the recorded commit does not hold it." in ran.err
+    assert read_bundle(example / "beside.jsonl").header.commit == at
     edited(example, "final_text_contains: refunded", "final_text_contains: Order")
     ran = command("run", "--runs", 1, "--out", "edited.jsonl")
     assert "note: no commit is recorded: files were edited since it" in ran.err

@@ -31,7 +31,9 @@ def examination(checks: Sequence[Check], patient: Patient, *, timeout_seconds: f
     late = f"no answer in {timeout_seconds:.0f} s."
     fix = "See whether what it asks is up and can be reached from here."
     secrets = _secrets(patient)
-    return [_without(secrets, finding) for check in checks for finding in found.get(check.name) or [problem(check.name, late, fix=fix)]]
+    # A check that has nothing to look at finds nothing; only one that is not there yet is late.
+    of_check = {check.name: found.get(check.name, [problem(check.name, late, fix=fix)]) for check in checks}
+    return [_without(secrets, finding) for check in checks for finding in of_check[check.name]]
 
 
 def _looked(check: Check, patient: Patient) -> Sequence[Finding]:
