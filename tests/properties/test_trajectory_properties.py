@@ -13,6 +13,7 @@ from evalplatform.runs.signature import Token, signature, units_of
 from evalplatform.runs.trajectory import FileChangeStep, MessageStep, Step, ToolCallStep, ToolResultStep, Trajectory
 from evalplatform.runs.trajectory_diff import diff_trajectories
 from tests.support.run_strategies import JSON_VALUES, trajectories, trajectory_pairs
+from tests.support.trajectories import trajectory_of
 
 USER, AGENT = Token("message", "user"), Token("message", "assistant")
 LOOKUP, REFUND = (Token("tool_call", tool, ("object",), has_result=True) for tool in ("lookup", "refund"))
@@ -107,6 +108,7 @@ def test_every_step_is_shown_once_and_only_alike_ones_are_folded(pair: tuple[Tra
 
 
 @given(trajectory_pairs())
+@example((trajectory_of("user user lookup lookup lookup refund"), trajectory_of("user user lookup lookup lookup escalate")))
 def test_no_three_rows_stand_open_between_the_message_that_led_to_the_split_and_the_split(pair: tuple[Trajectory, Trajectory]) -> None:
     diff = diff_trajectories(*pair)
     view = diff_view(*pair, diff)
