@@ -83,6 +83,11 @@ class Trajectory(Value):
         return tuple(step.tool for step in self.steps if isinstance(step, ToolCallStep))
 
     @property
+    def agent_acted(self) -> bool:
+        """Whether the agent took a step at all: it wrote a message, or made a call."""
+        return any(isinstance(step, ToolCallStep) or (isinstance(step, MessageStep) and step.role == "assistant") for step in self.steps)
+
+    @property
     def final_text(self) -> str | None:
         """The agent's last message without tool calls, or None where it never wrote one."""
         return next((step.text for step in reversed(self.steps) if isinstance(step, MessageStep) and step.role == "assistant"), None)
