@@ -18,7 +18,10 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def push(
-    bundle: Annotated[Path, typer.Argument(metavar="BUNDLE", help="The file that `run` or `import` wrote.")],
+    bundle: Annotated[
+        Path | None,
+        typer.Argument(metavar="[BUNDLE]", help="The file that `run` or `import` wrote.", show_default="the newest finished one"),
+    ] = None,
     project: ProjectOption = None,
     json_result: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
@@ -27,13 +30,15 @@ def push(
 
     from evalplatform.cli.console import required_project
     from evalplatform.cli.system_user import system_user
+    from evalplatform.stages.newest_bundle import newest_finished_bundle
+    from evalplatform.stages.open_bundles import FOLDER
     from evalplatform.stages.push import push_bundle
     from evalplatform.wiring import OpenedProject
 
     with OpenedProject(required_project(project)) as opened:
         settings = opened.project.settings
         added = push_bundle(
-            bundle,
+            bundle or newest_finished_bundle(opened.project.state_folder / FOLDER),
             project=settings.project,
             tenant=settings.tenant,
             batches=opened.batch_store,

@@ -2,6 +2,7 @@
 
 import getpass
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -138,3 +139,16 @@ def test_a_bundle_that_cannot_be_pushed_ends_with_2(
     assert name in ran.err
     assert message in ran.err
     assert command("push", "missing.jsonl").code == 2
+
+
+def test_push_without_a_bundle_takes_the_newest_finished_one(command: Command, project: Path) -> None:
+    folder = project / ".evalplatform" / "bundles"
+    assert "holds no finished bundle to push" in command("push").err
+    for number, name in enumerate(("z-first", "a-second")):
+        path = write_bundle(folder / f"{name}.jsonl", {"refund": "P" * (number + 1)}, project="my-project")
+        os.utime(path, (number + 1, number + 1))
+    unfinished = folder / "m-third.jsonl"
+    unfinished.write_bytes(b"".join((folder / "a-second.jsonl").read_bytes().splitlines(keepends=True)[:-1]))
+    ran = command("push")
+    assert ran.code == 0, ran.err
+    assert "2 runs, 2 passed of 2 graded" in ran.out
