@@ -35,7 +35,7 @@ from evalplatform.cli import (
     serve,
     sync,
 )
-from evalplatform.kernel.errors import EvalplatformError, StorageUnavailableError, nearest_name
+from evalplatform.kernel.errors import EvalplatformError, InterruptedRecordingError, StorageUnavailableError, nearest_name
 
 DONE = 0
 NO = 1
@@ -94,6 +94,9 @@ def exit_code(arguments: Sequence[str]) -> int:
         if error.format_message():  # without a command, the help has been printed and there is nothing to add
             typer.echo(f"error: {_usage_words(error.format_message())}", err=True)
         return NOT_ANSWERED
+    except InterruptedRecordingError as error:
+        typer.echo(f"interrupted: {error}", err=True)
+        return INTERRUPTED
     except EvalplatformError as error:
         typer.echo(f"error: {error}", err=True)
         if isinstance(error, StorageUnavailableError):

@@ -1,5 +1,6 @@
 """`evalplatform run`: run the scenarios of the project, and record a batch."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ from evalplatform.cli.project import ProjectOption
 if TYPE_CHECKING:
     from evalplatform.project.load import Project
     from evalplatform.project.scenario_set import ScenarioSet
-    from evalplatform.stages.run_batch import RanBatch
+    from evalplatform.stages.run_batch import BegunBatch, RanBatch
 
 DONE, NOT_ANSWERED = 0, 2
 
@@ -25,7 +26,9 @@ def run(
         int | None, typer.Option(min=1, max=50, show_default="gate.runs of the file, else 1", help="How often each live scenario runs.")
     ] = None,
     scenario: Annotated[list[str] | None, typer.Option(show_default="all", help="Only this scenario; repeat it.")] = None,
-    max_cost_usd: Annotated[float | None, typer.Option(min=0, help="Start no run that could pass this.")] = None,
+    max_cost_usd: Annotated[
+        float | None, typer.Option(min=0, help="Start no run that could pass this; the first runs alone, its cost being unknown.")
+    ] = None,
     commit: Annotated[str | None, typer.Option(show_default="the CI's, else the checkout's", help="The commit that is evaluated.")] = None,
     branch: Annotated[str | None, typer.Option(show_default="of a push build in CI", help="The branch that is evaluated.")] = None,
     out: Annotated[Path | None, typer.Option(show_default="in .evalplatform/bundles", help="The bundle's file.")] = None,
@@ -34,8 +37,8 @@ def run(
 ) -> int:
     """Run the project's scenarios, grade every run, and record them as a bundle; `evalplatform push` stores it as a batch.
 
-    A run is kept the moment it ends: the same command goes on with a bundle that was interrupted. Exit code 2 when the batch was cut short,
-    or no run could be graded.
+    A run is kept the moment it ends. Where a commit is recorded, the same command goes on with a bundle that was interrupted;
+    `--out BUNDLE` goes on with any that lacks runs. Exit code 2 when the batch was cut short, or no run could be graded.
     """
     import asyncio
     import os
@@ -43,9 +46,9 @@ def run(
     from evalplatform.adapters.run_origin import run_origin
     from evalplatform.cli.console import required_project, say, shown_progress
     from evalplatform.cli.files import check_places
-    from evalplatform.kernel.text import plural
+    from evalplatform.kernel.errors import InterruptedRecordingError, StorageError, StorageUnavailableError
     from evalplatform.stages.open_bundles import FOLDER
-    from evalplatform.stages.run_batch import BatchRequest, run_batch
+    from evalplatform.stages.run_batch import BatchRequest, BegunBatch, run_batch
     from evalplatform.wiring import OpenedProject
 
     opened_project = required_project(project)
@@ -66,11 +69,23 @@ def run(
         out=out,
     )
 
-    def on_begun(path: Path, kept: int) -> None:
-        say(f"going on with {path}: {plural(kept, 'run')} there already" if kept else f"recording into {path}")
+    begun: list[BegunBatch] = []
 
-    with OpenedProject(opened_project) as opened, shown_progress() as on_progress:
-        done = asyncio.run(run_batch(request, opened, on_progress=on_progress, on_begun=on_begun))
+    def on_begun(batch: BegunBatch) -> None:
+        begun.append(batch)
+        for line in _begun_lines(batch):
+            say(line)
+
+    try:
+        with OpenedProject(opened_project) as opened, shown_progress() as on_progress:
+            done = asyncio.run(run_batch(request, opened, on_progress=on_progress, on_begun=on_begun))
+    except (KeyboardInterrupt, StorageUnavailableError) as stop:
+        if not begun or begun[0].goes_on_by_itself:
+            raise
+        kept = f"what is finished is kept; {_going_on(begun[0].path)}."
+        if isinstance(stop, KeyboardInterrupt):
+            raise InterruptedRecordingError(kept) from None
+        raise StorageError(f"{stop} Once that is mended: {kept}") from stop
     _print(done, as_json=json_result)
     return DONE if done.recorded.truncated_reason is None and done.bundle.batch.graded_runs else NOT_ANSWERED
 
@@ -85,6 +100,25 @@ def project_scenarios(project: "Project") -> "ScenarioSet":
             "names the scenario file, and is missing: the project has no scenarios to run.", file=project.file, field="scenarios"
         )
     return load_scenario_set(project.scenario_file, project=project)
+
+
+def _begun_lines(batch: "BegunBatch") -> Iterator[str]:
+    from evalplatform.kernel.text import plural
+
+    if batch.left_open is not None:
+        yield f"note: {batch.left_open} is unfinished, and left as it is: without a commit, the agent may have been edited since."
+        yield f"note: {_going_on(batch.left_open)}."
+    if not batch.kept and not batch.made_again:
+        yield f"recording into {batch.path}"
+    else:
+        again = f"; {plural(batch.made_again, 'run')} that could not run will be made again" if batch.made_again else ""
+        yield f"going on with {batch.path}: {plural(batch.kept, 'run')} there already{again}"
+    if not batch.goes_on_by_itself:
+        yield f"should it be stopped: {_going_on(batch.path)}."
+
+
+def _going_on(path: Path) -> str:
+    return f"the same command with `--out {path}` goes on with it"
 
 
 def _print(done: "RanBatch", *, as_json: bool) -> None:
@@ -117,4 +151,6 @@ def _print(done: "RanBatch", *, as_json: bool) -> None:
         say(f"`--out {done.path}` goes on with it.")
     elif not batch.graded_runs:
         say("error: no run could be graded; the reasons stand above.")
+    if done.recorded.truncated_reason is None and done.bundle.could_not_run:
+        say(f"`--out {done.path}` makes the runs again that could not run.")
     say(f"`evalplatform push {done.path}` stores the batch.")

@@ -23,6 +23,7 @@
     ├── EntitlementError               something that the deployment does not grant the tenant
     ├── CheckFailedError               a check that blocks failed; what was made before it is kept
     ├── NoGradedRunsError              pass rates were to be compared, and a side has no graded run
+    ├── InterruptedRecordingError      Ctrl-C while a bundle was recorded that the same command would not go on with
     ├── RunStoppedError                the run ends here; what is finished is kept, a rerun goes on
     │   ├── BudgetExhaustedError       the spend cap
     │   ├── CircuitOpenError           the same failure again and again
@@ -207,6 +208,10 @@ class CheckFailedError(EvalplatformError):
 
 class NoGradedRunsError(EvalplatformError):
     """A pass rate of no graded run: there is none, and it is neither 0 nor 1."""
+
+
+class InterruptedRecordingError(EvalplatformError):
+    """Ctrl-C stopped the recording of a bundle; the message says what goes on with it, where the same command would not."""
 
 
 class RunStoppedError(EvalplatformError):

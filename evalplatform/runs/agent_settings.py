@@ -7,6 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model
 from pydantic_core import PydanticCustomError
 
 from evalplatform.kernel.values import Value
+from evalplatform.runs.detectors.detector import detectors
 
 DEFAULT_TIMEOUT_SECONDS = 300.0
 DEFAULT_CONCURRENCY = 4
@@ -35,6 +36,14 @@ def _agent_url(url: str) -> str:
         rule = "must carry no user or password; name the variable that holds the Authorization value in auth_env"
         raise PydanticCustomError(HOLDS_A_SECRET, rule)
     return url
+
+
+def _argument(argument: str) -> str:
+    """Return a command's argument; an error where it looks like a secret: arguments are recorded with every batch."""
+    if detectors.get("secret_key").found_in(argument):
+        rule = "looks like a secret, and arguments are recorded; name the variable that holds it in env, and let the program read it"
+        raise PydanticCustomError(HOLDS_A_SECRET, rule)
+    return argument
 
 
 class HttpAgent(Value):
@@ -73,7 +82,7 @@ class CommandAgent(Value):
     any program needs, and no others.
     """
 
-    argv: tuple[Text, ...] = Field(min_length=1, description="The program and its arguments.")
+    argv: tuple[Annotated[Text, AfterValidator(_argument)], ...] = Field(min_length=1, description="The program and its arguments.")
     env: tuple[VariableName, ...] = Field(default=(), description="Environment variables that are passed on, by name.")
     workspace: Text | None = Field(default=None, description="A folder that every run gets its own copy of, as its working directory.")
     timeout_seconds: TimeoutSeconds = DEFAULT_TIMEOUT_SECONDS

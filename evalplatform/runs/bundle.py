@@ -1,6 +1,6 @@
 """A bundle: the file that a batch is recorded in, line by line, while it runs.
 
-    {"bundle": "bundle.v1", "header": {...}}
+    {"bundle": "bundle.v1", "header": {...}, "recording": "..."}
     {"run": {...}, "trajectory": {...} | null}      one line a run, durable the moment the run ends
     {"end": {"truncated_reason": null, "not_made": []}}    a bundle without its end is still open
 
@@ -8,57 +8,39 @@
 goes on with a truncated bundle has only that line to take away.
 
 A line is written and synced before anything goes on, so a kill loses no finished run: what it may leave is a last line that is not whole,
-which the next writer cuts off. The order of the runs in the file is the order they ended in; readers sort. The writer holds a lock of the
+which the next writer leaves out. The order of the runs in the file is the order they ended in; readers sort. The writer holds a lock of the
 operating system on the file, so that two processes never record into one bundle.
 """
 
-import fcntl
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NamedTuple, Self, TypeVar
-
-from pydantic import ConfigDict, ValidationError
+from typing import NamedTuple, Self
 
 from evalplatform.kernel.digests import canonical_json
 from evalplatform.kernel.errors import BundleError, InputError, StorageUnavailableError
 from evalplatform.kernel.values import Value
 from evalplatform.runs.batch_tally import BatchTally, tallied
-from evalplatform.runs.records import Batch, BatchHeader, Run, Words
+from evalplatform.runs.bundle_file import (
+    END_LINE,
+    BeginLine,
+    EndFacts,
+    EndLine,
+    RunAloneLine,
+    RunLine,
+    checked_line,
+    lines_of,
+    locked,
+    nothing_recorded,
+    write_whole,
+)
+from evalplatform.runs.records import Batch, BatchHeader, Run
 from evalplatform.runs.trajectory import Trajectory
 
 BUNDLE_ENDING = ".jsonl"
-END_LINE = b'{"end"'
-
-V = TypeVar("V", bound=Value)
-
-
-class _Begin(Value):
-    bundle: Literal["bundle.v1"]
-    header: BatchHeader
-
-
-class _Recorded(Value):
-    run: Run
-    trajectory: Trajectory | None = None
-
-
-class _RecordedRunAlone(Value):
-    model_config = ConfigDict(extra="ignore")
-
-    run: Run
-
-
-class _EndFacts(Value):
-    truncated_reason: Words | None = None
-    not_made: tuple[Run, ...] = ()
-
-
-class _End(Value):
-    end: _EndFacts
 
 
 class RecordedRun(NamedTuple):
@@ -75,6 +57,16 @@ class BundleSummary(NamedTuple):
     runs: tuple[Run, ...]
     is_finished: bool
     truncated_reason: str | None
+
+    @property
+    def could_not_run(self) -> int:
+        """How many of its runs could not run at all: who goes on with the bundle makes them again."""
+        return sum(could_not_run(run) for run in self.runs)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is nothing to go on with: it is finished, with every run it planned, and all of them could run."""
+        return self.is_finished and self.truncated_reason is None and not self.could_not_run
 
     @property
     def batch(self) -> Batch:
@@ -97,11 +89,11 @@ class BundleWriter:
             InputError: a text holds a lone surrogate, which JSON cannot hold.
             StorageUnavailableError: the disk does not take it; what was written before stays.
         """
-        self._append(_Recorded(run=run, trajectory=trajectory), sync=self._syncs_each_run)
+        self._append(RunLine(run=run, trajectory=trajectory), sync=self._syncs_each_run)
 
     def finish(self, *, truncated_reason: str | None = None, not_made: Sequence[Run] = ()) -> None:
         """Write the end line. `not_made` are the planned runs that are missing, where something stopped the batch."""
-        self._append(_End(end=_EndFacts(truncated_reason=truncated_reason, not_made=tuple(not_made))))
+        self._append(EndLine(end=EndFacts(truncated_reason=truncated_reason, not_made=tuple(not_made))))
 
     def close(self) -> None:
         """Close the file; calling it twice is fine."""
@@ -117,9 +109,7 @@ class BundleWriter:
         data = canonical_json(line.model_dump(mode="json")) + b"\n"
         begins_at = self._file.tell()
         try:
-            left = memoryview(data)
-            while left:  # a disk that runs full takes a part
-                left = left[self._file.write(left) or 0 :]
+            write_whole(self._file, data)
             if sync:
                 os.fsync(self._file.fileno())
         except OSError as error:
@@ -129,45 +119,27 @@ class BundleWriter:
             raise StorageUnavailableError(f"{self.path} cannot be written: {error.strerror or error}.") from error
 
 
-def new_bundle(path: Path, header: BatchHeader, *, syncs_each_run: bool = True) -> BundleWriter:
-    """Begin a bundle at a path where there is no file yet.
+def new_bundle(path: Path, header: BatchHeader, *, recording: str | None = None, syncs_each_run: bool = True) -> BundleWriter:
+    """Begin a bundle at a path where there is no file yet, or one in which nothing was recorded.
 
-    `syncs_each_run` is False for who could write the whole of it again at no cost, as an import can; the end is synced always.
+    `recording` is the key that `read_recording` returns. `syncs_each_run` is False for who could write the whole of it again at no cost,
+    as an import can; the end is synced always.
 
     Raises:
         BundleError: there is one, or it cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("xb", buffering=0)
+        file = path.open("r+b" if nothing_recorded(path) else "xb", buffering=0)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise BundleError(f"cannot be begun: {getattr(error, 'strerror', None) or error}.", file=path) from error
-    writer = BundleWriter(_locked(file, path), path, syncs_each_run=syncs_each_run)
-    writer._append(_Begin(bundle="bundle.v1", header=header))
+    writer = BundleWriter(locked(file, path), path, syncs_each_run=syncs_each_run)
+    if not nothing_recorded(path):  # somebody was faster
+        writer.close()
+        raise BundleError("cannot be begun: File exists.", file=path)
+    file.truncate(0)
+    writer._append(BeginLine(bundle="bundle.v1", header=header, recording=recording))
     return writer
-
-
-def reopened_bundle(path: Path) -> BundleWriter:
-    """Go on with a bundle that is open or truncated: a last line that a kill left half written, and the end line, are cut off.
-
-    Raises:
-        BundleError: it is finished with every run it planned, it is no bundle, or another process is recording into it.
-    """
-    try:
-        file = path.open("r+b", buffering=0)
-    except OSError as error:
-        raise BundleError(f"cannot be written: {error.strerror or error}.", file=path) from error
-    _locked(file, path)
-    try:
-        summary = read_bundle(path)
-        if summary.is_finished and summary.truncated_reason is None:
-            raise BundleError("is finished: nothing can be added to it.", file=path)
-        file.truncate(sum(len(line) for _, line in _lines(path) if not line.startswith(END_LINE)))
-        file.seek(0, os.SEEK_END)
-    except BaseException:
-        file.close()
-        raise
-    return BundleWriter(file, path)
 
 
 def read_bundle(path: Path) -> BundleSummary:
@@ -184,8 +156,14 @@ def read_bundle(path: Path) -> BundleSummary:
 
 def read_header(path: Path) -> BatchHeader:
     """Return a bundle's header. Raises BundleError where the file is no bundle or cannot be read."""
-    number, line = next(_lines(path), (1, b""))
-    return _checked(_Begin, line, path, number).header
+    number, line = next(lines_of(path), (1, b""))
+    return checked_line(BeginLine, line, path, number).header
+
+
+def read_recording(path: Path) -> str | None:
+    """Return the random key that a bundle was begun with, or None where it has none. Raises as `read_header` does."""
+    number, line = next(lines_of(path), (1, b""))
+    return checked_line(BeginLine, line, path, number).recording
 
 
 def recorded_runs(path: Path) -> Iterator[RecordedRun]:
@@ -193,11 +171,11 @@ def recorded_runs(path: Path) -> Iterator[RecordedRun]:
 
     Runs that were not made come last and have none. Raises BundleError.
     """
-    for number, line in _lines(path, first=2):
+    for number, line in lines_of(path, first=2):
         if line.startswith(END_LINE):
-            yield from (RecordedRun(run, None) for run in _checked(_End, line, path, number).end.not_made)
+            yield from (RecordedRun(run, None) for run in checked_line(EndLine, line, path, number).end.not_made)
         else:
-            recorded = _checked(_Recorded, line, path, number)
+            recorded = checked_line(RunLine, line, path, number)
             yield RecordedRun(recorded.run, recorded.trajectory)
 
 
@@ -206,11 +184,16 @@ def runs_alone(path: Path) -> Iterator[Run]:
 
     Raises BundleError.
     """
-    for number, line in _lines(path, first=2):
+    for number, line in lines_of(path, first=2):
         if line.startswith(END_LINE):
-            yield from _checked(_End, line, path, number).end.not_made
+            yield from checked_line(EndLine, line, path, number).end.not_made
         else:
-            yield _checked(_RecordedRunAlone, line, path, number).run
+            yield checked_line(RunAloneLine, line, path, number).run
+
+
+def could_not_run(run: Run) -> bool:
+    """Return whether a run is to be made again. One that has cost something did run, though what it did could not be kept."""
+    return run.outcome == "harness_error" and run.cost_usd is None
 
 
 def content_digest(header: BatchHeader, runs: Iterable[Run]) -> str:
@@ -241,7 +224,7 @@ class BundleReader:
         self.path = path
         self.header = read_header(path)
         self.is_finished = False
-        self._end = _EndFacts()
+        self._end = EndFacts()
         self._tally = BatchTally()
 
     @property
@@ -255,14 +238,14 @@ class BundleReader:
         Raises:
             BundleError: with the line, what is wrong there; the same run recorded twice is refused as well.
         """
-        for number, line in _lines(self.path, first=2):
+        for number, line in lines_of(self.path, first=2):
             if self.is_finished:
                 raise BundleError("goes on after its end line.", file=self.path, line=number)
             if line.startswith(END_LINE):
-                self._end, self.is_finished = _checked(_End, line, self.path, number).end, True
+                self._end, self.is_finished = checked_line(EndLine, line, self.path, number).end, True
                 yield from (self._counted(NumberedRun(number, run, None)) for run in self._end.not_made)
             else:
-                recorded = _checked(_Recorded, line, self.path, number)
+                recorded = checked_line(RunLine, line, self.path, number)
                 yield self._counted(NumberedRun(number, recorded.run, recorded.trajectory))
 
     def _counted(self, numbered: NumberedRun) -> NumberedRun:
@@ -271,32 +254,3 @@ class BundleReader:
         except InputError as error:
             raise BundleError(error.rule, file=self.path, line=numbered.line) from None
         return numbered
-
-
-def _lines(path: Path, *, first: int = 1) -> Iterator[tuple[int, bytes]]:
-    """Iterate over the whole lines from line `first` on, with their numbers; a last line without its newline was never finished."""
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                if number >= first and line.endswith(b"\n"):
-                    yield number, line
-    except OSError as error:
-        raise BundleError(f"cannot be read: {error.strerror or error}.", file=path) from error
-
-
-def _locked(file: FileIO, path: Path) -> FileIO:
-    try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise BundleError("is being recorded by another process.", file=path) from None
-    return file
-
-
-def _checked(kind: type[V], line: bytes, path: Path, number: int) -> V:
-    try:
-        return kind.model_validate_json(line)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in problem["loc"]) or None
-        raise BundleError(f"is no line of a bundle: {problem['msg']}.", file=path, line=number, field=where) from None

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from evalplatform.kernel.errors import BundleError
-from evalplatform.runs.bundle import BUNDLE_ENDING, read_bundle, read_header
+from evalplatform.runs.bundle import BUNDLE_ENDING, read_header
+from evalplatform.runs.bundle_reopened import ClaimedBundle, claimed_bundle
 from evalplatform.runs.records import BatchHeader
 
 FOLDER = "bundles"
@@ -14,26 +15,20 @@ def new_bundle_path(folder: Path, header: BatchHeader) -> Path:
     return folder / f"{header.recorded_at:%Y%m%dt%H%M%S%f}-{header.digest.removeprefix('sha256:')[:8]}{BUNDLE_ENDING}"
 
 
-def open_bundle_of(folder: Path, header: BatchHeader) -> Path | None:
-    """Return the newest bundle of the folder that was begun as this header says and never ended, or None.
+def open_bundle_of(folder: Path, header: BatchHeader) -> ClaimedBundle | None:
+    """Lock and return the newest bundle of the folder that was begun as this header says and never ended, or None.
 
-    A bundle without a whole first line is left alone: its process was killed before it recorded anything.
+    A bundle without a whole first line is left alone, since its process was killed before it recorded anything, and so is one that another
+    process is recording into.
     """
     for path in sorted(folder.glob(f"*{BUNDLE_ENDING}"), reverse=True):
         try:
-            if read_header(path).digest == header.digest and not read_bundle(path).is_finished:
-                return path
+            if read_header(path).digest != header.digest:
+                continue
+            claimed = claimed_bundle(path)
         except BundleError:
             continue
-    return None
-
-
-def newest_finished_bundle(folder: Path) -> Path | None:
-    """Return the bundle of the folder that was begun last and is finished, truncated ones included; None where there is none."""
-    for path in sorted(folder.glob(f"*{BUNDLE_ENDING}"), reverse=True):
-        try:
-            if read_bundle(path).is_finished:
-                return path
-        except BundleError:
-            continue
+        if not claimed.summary.is_finished:
+            return claimed
+        claimed.close()
     return None

@@ -61,7 +61,7 @@ def checked_batch(path: Path, *, project: str, tenant: str) -> Batch:
         _refuse_run(recorded, path)
     if not reader.is_finished:
         raise BundleError(
-            "is not finished: the command that recorded it was stopped. The same command again goes on from there and finishes it.",
+            f"is not finished: the command that recorded it was stopped. The same command with `--out {path}` goes on and finishes it.",
             file=path,
         )
     batch = reader.batch

@@ -1,5 +1,6 @@
 """One batch of a scenario set: declared, begun or gone on with, run, and finished as a bundle."""
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
@@ -15,7 +16,9 @@ from evalplatform.ports.clock import Clock
 from evalplatform.project.load import Project
 from evalplatform.project.scenario_set import ScenarioSet
 from evalplatform.runs.agent_settings import AgentSettings
-from evalplatform.runs.bundle import BundleSummary, new_bundle, read_bundle, read_header, reopened_bundle
+from evalplatform.runs.bundle import BundleSummary, new_bundle, read_bundle, read_header, read_recording
+from evalplatform.runs.bundle_file import nothing_recorded
+from evalplatform.runs.bundle_reopened import ClaimedBundle, claimed_bundle
 from evalplatform.runs.records import BatchHeader, CiEvent
 from evalplatform.runs.scenario import Scenario
 from evalplatform.stages.agent_identity import AgentIdentity, agent_identity
@@ -66,7 +69,7 @@ class BatchRequest:
         max_cost_usd: the spend cap, over the agent's runs; None for none.
         commit, branch, ci_event: what is evaluated.
         bundles_folder: where bundles lie.
-        out: the bundle's file instead. One that is there and open, or truncated, of the same batch, is gone on with.
+        out: the bundle's file instead. One that is there, of the same batch, is gone on with where it lacks something.
     """
 
     scenario_set: ScenarioSet
@@ -86,6 +89,25 @@ class BatchRequest:
         return tuple(scenario for scenario in self.scenario_set.scenarios if not wanted or scenario.id in wanted)
 
 
+class BegunBatch(NamedTuple):
+    """A bundle that is recorded into from now on.
+
+    Attributes:
+        path: its file.
+        kept: how many runs it holds already.
+        made_again: how many runs that could not run were taken out of it, to be made again.
+        goes_on_by_itself: whether the same request goes on with it, should it be stopped. Where no commit is recorded the agent may have
+            been edited meanwhile; then only a request that names its file as `out` does.
+        left_open: an unfinished bundle of the same batch that was therefore not gone on with, or None.
+    """
+
+    path: Path
+    kept: int
+    made_again: int
+    goes_on_by_itself: bool
+    left_open: Path | None
+
+
 class RanBatch(NamedTuple):
     """A finished bundle: its file, what it holds, and what of that was made now."""
 
@@ -95,34 +117,48 @@ class RanBatch(NamedTuple):
 
 
 async def run_batch(
-    request: BatchRequest, ports: RunPorts, *, on_progress: OnProgress, on_begun: Callable[[Path, int], None] = lambda path, kept: None
+    request: BatchRequest, ports: RunPorts, *, on_progress: OnProgress, on_begun: Callable[[BegunBatch], None] = lambda begun: None
 ) -> RanBatch:
     """Run a batch to its end.
 
-    An unfinished bundle of the same batch (same scenarios, agent, commit and planned runs) is gone on with: only what it lacks is run.
+    An unfinished bundle of the same batch (same scenarios, agent, commit and planned runs) is gone on with, where a commit is recorded or
+    `out` names it: only what it lacks, and what could not run, is run. One that another process is recording into is left to it.
 
     Args:
         request: what is asked for.
         ports: agents, endpoints, clock.
         on_progress: told of each finished run.
-        on_begun: told once where the bundle lies and how many runs it holds already.
+        on_begun: told once, before the first run.
 
     Raises:
         InputError: something that the request names cannot be used; nothing was run.
-        BundleError: the bundle's file is in the way, finished, or being recorded by another process.
+        BundleError: `out` holds another batch or a whole one, is no bundle, or is being recorded by another process.
         StorageError: what is finished could not be kept; the same request goes on from there.
     """
     scenarios = request.scenarios
     header = _header(request, ports, scenarios)
-    path, is_there = _place(request, header)
     async with AsyncExitStack() as opened:
-        # Opened before the bundle: what cannot be opened leaves none behind.
-        agent = await _opened_agent(request, ports, scenarios, batch_key=path.stem, opened=opened)
+        claimed, left_open = _claimed(request, header)
+        if claimed is not None:
+            opened.callback(claimed.close)
+        path = _path(request, header) if claimed is None else claimed.path
+        # Not the file's name: another batch may be written to a file of that name, and must not find these calls in the ledger.
+        batch_key = (None if claimed is None else read_recording(path)) or secrets.token_hex(16)
+        # Opened before the bundle is begun or changed: what cannot be opened leaves all as it was.
+        agent = await _opened_agent(request, ports, scenarios, batch_key=batch_key, opened=opened)
         replay = ports.open_replay(_recordings(request.scenario_set, scenarios))
-        judge_desk = await _opened_judge_desk(request, ports, scenarios, batch_key=path.stem, opened=opened)
-        bundle = opened.enter_context(reopened_bundle(path) if is_there else new_bundle(path, header))
+        judge_desk = await _opened_judge_desk(request, ports, scenarios, batch_key=batch_key, opened=opened)
+        bundle = opened.enter_context(new_bundle(path, header, recording=batch_key) if claimed is None else claimed.gone_on_with())
         kept = read_bundle(path).runs
-        on_begun(path, len(kept))
+        on_begun(
+            BegunBatch(
+                path=path,
+                kept=len(kept),
+                made_again=0 if claimed is None else claimed.summary.could_not_run,
+                goes_on_by_itself=request.out is not None or request.commit is not None,
+                left_open=left_open,
+            )
+        )
         recorded = await record_runs(
             RunPlan(
                 scenarios=scenarios,
@@ -160,16 +196,23 @@ def _header(request: BatchRequest, ports: RunPorts, scenarios: Sequence[Scenario
     )
 
 
-def _place(request: BatchRequest, header: BatchHeader) -> tuple[Path, bool]:
-    """Return the bundle's file, and whether it is there already, to be gone on with."""
+def _claimed(request: BatchRequest, header: BatchHeader) -> tuple[ClaimedBundle | None, Path | None]:
+    """Return the bundle that is gone on with, locked, or None to begin one; and the unfinished one that is left as it is, or None."""
     if request.out is None:
-        there = open_bundle_of(request.bundles_folder, header)
-        return there or new_bundle_path(request.bundles_folder, header), there is not None
-    if not request.out.exists():
-        return request.out, False
+        claimed = open_bundle_of(request.bundles_folder, header)
+        if claimed is None or header.commit is not None:
+            return claimed, None
+        claimed.close()
+        return None, claimed.path
+    if not request.out.exists() or nothing_recorded(request.out):
+        return None, None
     if read_header(request.out).digest != header.digest:
         raise BundleError("is there already, and holds another batch: name a new file.", file=request.out)
-    return request.out, True
+    return claimed_bundle(request.out), None
+
+
+def _path(request: BatchRequest, header: BatchHeader) -> Path:
+    return new_bundle_path(request.bundles_folder, header) if request.out is None else request.out
 
 
 async def _opened_agent(

@@ -17,13 +17,11 @@ from evalplatform.kernel.usage import known_sum
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest, AgentRunner
 from evalplatform.ports.clock import Clock
 from evalplatform.runs.bundle import BundleWriter
-from evalplatform.runs.records import PlannedScenario, Run, Violation
+from evalplatform.runs.records import PlannedScenario, Run
 from evalplatform.runs.scenario import Scenario
 from evalplatform.stages.run_grading import MAX_REASON_CHARS, GradeRun, ungraded_run
 
 STAGE_NAME = "runs"
-NOTHING_TO_SCAN: tuple[Violation, ...] = ()
-"""The violations of a run without steps: it leaves no gap in a batch's scan coverage."""
 HARNESS_ERRORS_IN_A_ROW = 5
 """So many runs one after the other that could not run stop the batch: the next ones could not either."""
 
@@ -98,7 +96,7 @@ async def record_runs(
 
     Raises:
         StorageError: the bundle, or the ledger of a model agent, does not take what is finished; nothing more is asked then, and the
-            bundle stays open, so that the same command goes on with it.
+            bundle stays open, to be gone on with.
     """
     there = {(run.scenario_id, run.order) for run in kept}
     slots = [slot for slot in plan.slots if (slot.scenario.id, slot.order) not in there]
@@ -116,8 +114,8 @@ class SpendCap:
     """A batch's spend cap over runs whose cost is known only once they have ended.
 
     A run starts only where what is spent, and what the runs under way cost at worst (each the most that one has cost so far), leave room
-    for another one like that. Before any cost is known one run goes alone. So the cap is passed only by a run that costs more than every
-    one before it.
+    for another one like that; and where the cap is not spent already. Before any cost is known one run goes alone. So the cap is passed
+    only by the first run, or one that costs more than every one before it.
     """
 
     def __init__(self, max_cost_usd: float, kept: Iterable[Run] = (), *, judging_usd: Callable[[], float] = lambda: 0.0) -> None:
@@ -133,17 +131,20 @@ class SpendCap:
         """Wait until a run may start and return True; return False once none may."""
         async with self._changed:
             while True:
-                if self._most_usd is None:
-                    fits = self._under_way == 0
-                else:
-                    under_way_usd = (self._under_way + 1) * self._most_usd
-                    fits = self.spent_usd + self._judging_usd() + under_way_usd <= self.max_cost_usd
-                if fits:
+                if self._fits_one_more():
                     self._under_way += 1
                     return True
                 if self._under_way == 0:
                     return False
                 await self._changed.wait()  # a run under way may cost less than the worst
+
+    def _fits_one_more(self) -> bool:
+        spent_usd = self.spent_usd + self._judging_usd()
+        if spent_usd >= self.max_cost_usd:
+            return False
+        if self._most_usd is None:
+            return self._under_way == 0
+        return spent_usd + (self._under_way + 1) * self._most_usd <= self.max_cost_usd
 
     async def ended(self, cost_usd: float | None) -> None:
         """Count what a run has cost; None where nothing is known of it."""
@@ -239,7 +240,6 @@ class _Recording:
             leg="live" if slot.scenario.replay is None else "replay",
             outcome="harness_error",
             reason=clip(reason, MAX_REASON_CHARS),
-            violations=NOTHING_TO_SCAN,
         )
 
     def _watch(self, run: Run) -> None:
@@ -264,7 +264,6 @@ class _Recording:
                 leg="live" if slot.scenario.replay is None else "replay",
                 outcome="ungraded",
                 reason=f"not made: {self.stopped}",
-                violations=NOTHING_TO_SCAN,
             )
         )
 

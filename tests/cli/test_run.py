@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from evalplatform.runs.bundle import read_bundle
+from evalplatform.runs.bundle_reopened import reopened_bundle
 from tests.cli.conftest import Command
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "refund-agent"
-CI_VARIABLES = ("GITHUB_EVENT_NAME", "GITHUB_SHA", "GITHUB_REF_NAME")
+CI_VARIABLES = ("GITHUB_EVENT_NAME", "GITHUB_SHA", "GITHUB_REF_NAME", "GITHUB_REF_TYPE", "GITHUB_REF")
 
 
 @pytest.fixture
@@ -80,6 +81,85 @@ def test_a_bundle_that_was_named_and_is_whole_is_not_overwritten(example: Path, 
     other = command("run", "--runs", 2, "--out", "b.jsonl")
     assert other.code == 2
     assert "holds another batch: name a new file" in other.err
+
+
+def interrupted(bundle: Path) -> int:
+    """Leave a bundle as a kill does that comes before its last run, and return how many runs it still holds."""
+    lines = bundle.read_bytes().splitlines(keepends=True)
+    bundle.write_bytes(b"".join(lines[:-2]) + lines[-2][:40])
+    return len(lines) - 3
+
+
+def test_what_was_interrupted_is_gone_on_with_where_a_commit_says_that_nothing_was_edited_since(example: Path, command: Command) -> None:
+    first = command("run", "--runs", 1, "--commit", "c0ffee")
+    (bundle,) = (example / ".evalplatform" / "bundles").glob("*.jsonl")
+    assert "should it be stopped" not in first.err
+    kept = interrupted(bundle)
+    again = command("run", "--runs", 1, "--commit", "c0ffee")
+    assert again.code == 0
+    assert f"going on with {bundle}: {kept} runs there already" in again.err
+    assert list((example / ".evalplatform" / "bundles").glob("*.jsonl")) == [bundle]
+
+
+def test_without_a_commit_a_batch_is_begun_anew_and_out_goes_on_with_the_unfinished_one(example: Path, command: Command) -> None:
+    first = command("run", "--runs", 1)
+    (old,) = (example / ".evalplatform" / "bundles").glob("*.jsonl")
+    assert f"should it be stopped: the same command with `--out {old}` goes on with it." in first.err
+    interrupted(old)
+    left = old.read_bytes()
+    anew = command("run", "--runs", 1)
+    assert f"note: {old} is unfinished, and left as it is: without a commit, the agent may have been edited since." in anew.err
+    assert f"note: the same command with `--out {old}` goes on with it." in anew.err
+    assert (old.read_bytes(), len(list(old.parent.glob("*.jsonl")))) == (left, 2)
+    assert f"going on with {old}: 3 runs there already" in command("run", "--runs", 1, "--out", old).err
+    assert read_bundle(old).is_whole
+
+
+def test_a_bundle_that_another_process_records_into_is_left_to_it(example: Path, command: Command) -> None:
+    command("run", "--runs", 1, "--commit", "c0ffee")
+    (bundle,) = (example / ".evalplatform" / "bundles").glob("*.jsonl")
+    interrupted(bundle)
+    with reopened_bundle(bundle):
+        beside = command("run", "--runs", 1, "--commit", "c0ffee")
+        named = command("run", "--runs", 1, "--commit", "c0ffee", "--out", bundle)
+    assert beside.code == 0
+    assert "recording into" in beside.err
+    assert len(list(bundle.parent.glob("*.jsonl"))) == 2
+    assert (named.code, "is being recorded by another process" in named.err) == (2, True)
+
+
+def test_a_kill_before_anything_was_recorded_leaves_a_file_that_is_begun_anew(example: Path, command: Command) -> None:
+    assert command("run", "--runs", 1, "--out", "b.jsonl").code == 0
+    (example / "b.jsonl").write_bytes((example / "b.jsonl").read_bytes()[:100])
+    again = command("run", "--runs", 1, "--out", "b.jsonl")
+    assert again.code == 0, again.err
+    assert len(read_bundle(example / "b.jsonl").runs) == 4
+
+
+def test_runs_that_could_not_run_are_made_again_by_naming_their_bundle(example: Path, command: Command) -> None:
+    edited(example, "refund_agent:answer", "absent_agent:answer")
+    down = command("run", "--runs", 1, "--out", "b.jsonl")
+    assert "`--out b.jsonl` makes the runs again that could not run." in down.err
+    source = (example / "refund_agent.py").read_text()
+    (example / "absent_agent.py").write_text(source)
+    again = command("run", "--runs", 1, "--out", "b.jsonl")
+    assert again.code == 0, again.err
+    assert "going on with b.jsonl: 0 runs there already; 4 runs that could not run will be made again" in again.err
+    assert [run.outcome for run in read_bundle(example / "b.jsonl").runs] == ["passed"] * 4
+
+
+def test_an_agent_that_cannot_be_opened_leaves_the_bundle_that_would_be_gone_on_with_as_it_was(
+    example: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited(example, 'callable: "refund_agent:answer"', 'callable: "refund_agent:answer", env: [AGENT_KEY]')
+    monkeypatch.setenv("AGENT_KEY", "x")
+    assert command("run", "--runs", 1, "--out", "b.jsonl").code == 0
+    interrupted(example / "b.jsonl")
+    before = (example / "b.jsonl").read_bytes()
+    monkeypatch.delenv("AGENT_KEY")
+    refused = command("run", "--runs", 1, "--out", "b.jsonl")
+    assert (refused.code, "AGENT_KEY" in refused.err) == (2, True), refused.err
+    assert (example / "b.jsonl").read_bytes() == before
 
 
 def test_an_agent_of_unknown_cost_is_cut_short_under_a_cap_and_exits_with_2(example: Path, command: Command) -> None:
@@ -160,24 +240,28 @@ def test_the_commit_is_the_checkouts_unless_files_were_edited_since(example: Pat
 
 
 @pytest.mark.parametrize(
-    ("event", "flags", "branch", "ci_event"),
+    ("event", "ref", "flags", "branch", "ci_event"),
     [
-        ("push", (), "main", "push"),
-        ("pull_request", (), None, "pull_request"),
-        ("pull_request", ("--branch", "topic"), "topic", "pull_request"),
-        ("schedule", (), None, None),
+        ("push", {"GITHUB_REF_TYPE": "branch"}, (), "main", "push"),
+        ("push", {"GITHUB_REF": "refs/heads/main"}, (), "main", "push"),
+        ("push", {"GITHUB_REF_TYPE": "tag", "GITHUB_REF": "refs/tags/main"}, (), None, "push"),
+        ("push", {}, (), None, "push"),
+        ("pull_request", {"GITHUB_REF_TYPE": "branch"}, (), None, "pull_request"),
+        ("pull_request", {"GITHUB_REF_TYPE": "branch"}, ("--branch", "topic"), "topic", "pull_request"),
+        ("schedule", {"GITHUB_REF_TYPE": "branch"}, (), None, None),
     ],
 )
-def test_a_branch_is_recorded_for_a_push_build_and_never_for_a_pull_request(
+def test_a_branch_is_recorded_for_a_push_of_one_and_never_for_a_tag_or_a_pull_request(
     example: Path,
     command: Command,
     monkeypatch: pytest.MonkeyPatch,
     event: str,
+    ref: dict[str, str],
     flags: tuple[str, ...],
     branch: str | None,
     ci_event: str | None,
 ) -> None:
-    for name, value in zip(CI_VARIABLES, (event, "c0ffee", "main"), strict=True):
+    for name, value in {"GITHUB_EVENT_NAME": event, "GITHUB_SHA": "c0ffee", "GITHUB_REF_NAME": "main", **ref}.items():
         monkeypatch.setenv(name, value)
     assert command("run", "--runs", 1, "--out", "b.jsonl", *flags).code == 0
     header = read_bundle(example / "b.jsonl").header

@@ -37,6 +37,10 @@ def test_an_agent_is_of_one_kind(block: dict[str, object], kind: type) -> None:
         ({"http": {"url": "https://agent.example/", "timeout_seconds": 0}}, "greater than 0"),
         ({"http": {"url": "https://agent.example/", "auth": "Bearer x"}}, "Extra inputs"),
         ({"command": {"argv": []}}, "at least 1 item"),
+        (
+            {"command": {"argv": ["a", "ghp_" + "a1" * 18]}},
+            "looks like a secret, and arguments are recorded; name the variable that holds it in env",
+        ),
         ({"python": {"callable": "my_agent.reply"}}, "match pattern"),
     ],
 )
@@ -58,6 +62,8 @@ def test_an_identity_shows_no_secret() -> None:
         {"http": {"url": "https://me:sk-secret@agent.example/"}},
         {"http": {"url": "https://agent.example/", "auth_env": "Bearer sk-secret"}},
         {"command": {"argv": ["agent"], "env": ["sk-secret"]}},
+        {"command": {"argv": ["agent", "--key", "sk-secret-0123456789abcdefghij"]}},
+        {"command": {"argv": ["agent", "--key=sk-secret-0123456789abcdefghij"]}},
     ],
 )
 def test_a_secret_where_none_belongs_is_refused_and_not_repeated(agent: dict[str, object], tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from evalplatform.kernel.errors import BundleError, StorageUnavailableError
-from evalplatform.runs.bundle import BundleSummary, new_bundle, read_bundle, read_header, recorded_runs, reopened_bundle
+from evalplatform.kernel.errors import BundleError, BundleInUseError, StorageUnavailableError
+from evalplatform.runs.bundle import BundleSummary, new_bundle, read_bundle, read_header, recorded_runs
+from evalplatform.runs.bundle_file import locked
+from evalplatform.runs.bundle_reopened import claimed_bundle, reopened_bundle
 from evalplatform.runs.records import BatchHeader, PlannedScenario, Run
 from evalplatform.runs.trajectory import MessageStep, Trajectory
 from tests.support.small_disk import small_disk
@@ -71,6 +73,86 @@ def test_a_truncated_bundle_lists_what_was_not_made_and_can_be_gone_on_with(tmp_
         bundle.finish()
     assert read_bundle(path).truncated_reason is None
     assert [each.outcome for each in read_bundle(path).runs] == ["passed", "passed"]
+
+
+def test_runs_that_could_not_run_are_taken_out_of_a_bundle_that_is_gone_on_with_and_those_that_cost_something_stay(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    paid = run("cancel", 1, outcome="harness_error").with_changes(cost_usd=0.5)
+    with new_bundle(path, HEADER) as bundle:
+        bundle.add(run("refund", 0), SAID)
+        bundle.add(run("refund", 1, outcome="harness_error"), None)
+        bundle.add(paid, None)
+        bundle.add(run("cancel", 0), SAID)
+        bundle.finish()
+    assert read_bundle(path).could_not_run == 1
+    with reopened_bundle(path) as bundle:
+        assert [(each.scenario_id, each.order) for each in read_bundle(path).runs] == [("cancel", 0), ("cancel", 1), ("refund", 0)]
+        bundle.add(run("refund", 1), SAID)
+        bundle.finish()
+    assert [each.outcome for each in read_bundle(path).runs] == ["passed", "harness_error", "passed", "passed"]
+    with pytest.raises(BundleError, match="is finished"):
+        reopened_bundle(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["b.jsonl"]
+
+
+def test_a_claimed_bundle_stays_as_it_is_until_it_is_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    with new_bundle(path, HEADER) as bundle:
+        bundle.add(run("refund", 0, outcome="harness_error"), None)
+        bundle.finish(truncated_reason="an outage")
+    before = path.read_bytes()
+    claimed = claimed_bundle(path)
+    with pytest.raises(BundleInUseError, match="by another process"):
+        claimed_bundle(path)
+    claimed.close()
+    assert path.read_bytes() == before
+
+
+def test_whoever_opened_the_file_before_it_was_replaced_cannot_record_into_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    new_bundle(path, HEADER).close()
+    old = path.open("r+b", buffering=0)
+    with reopened_bundle(path), pytest.raises(BundleInUseError):
+        locked(old, path)
+    assert old.closed
+
+
+def test_a_full_disk_leaves_the_bundle_that_was_to_be_gone_on_with_as_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "disk"
+    large = Trajectory(steps=(MessageStep(role="user", text="x" * 40_000),))
+    with small_disk(folder, kibibytes=64):
+        with new_bundle(folder / "b.jsonl", HEADER) as bundle:
+            bundle.add(run("refund", 0), large)
+        before = (folder / "b.jsonl").read_bytes()
+        with pytest.raises(StorageUnavailableError, match="No space left"):
+            reopened_bundle(folder / "b.jsonl")
+        assert (folder / "b.jsonl").read_bytes() == before
+        assert [file.name for file in folder.glob("*")] == ["b.jsonl"]
+
+
+def test_a_link_to_a_bundle_goes_on_leading_to_it(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    new_bundle(tmp_path / "kept" / "b.jsonl", HEADER).close()
+    (tmp_path / "latest").symlink_to("kept/b.jsonl")
+    with reopened_bundle(tmp_path / "latest") as bundle:
+        bundle.add(run("refund", 0), SAID)
+    assert (tmp_path / "latest").is_symlink()
+    assert len(read_bundle(tmp_path / "kept" / "b.jsonl").runs) == 1
+
+
+def test_a_file_that_a_kill_left_within_the_first_line_is_begun_anew_and_no_other_is(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    new_bundle(path, HEADER).close()
+    whole = path.read_bytes()
+    for cut in (0, 1, 9, 20, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        new_bundle(path, HEADER).close()
+        assert path.read_bytes() == whole
+    for text in ("notes without an end", '{"messages": []}', whole.decode()):
+        path.write_text(text)
+        with pytest.raises(BundleError, match="cannot be begun: File exists"):
+            new_bundle(path, HEADER)
+        assert path.read_text() == text
 
 
 def test_a_finished_bundle_takes_nothing_more(tmp_path: Path) -> None:

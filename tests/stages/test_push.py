@@ -103,7 +103,7 @@ def test_the_same_bundle_again_is_there_already_and_touches_no_store(tmp_path: P
 def test_an_unfinished_bundle_is_refused_with_what_to_do_and_a_truncated_one_is_not(
     tmp_path: Path, batches: SqlBatchStore, store: MemoryStore
 ) -> None:
-    with pytest.raises(BundleError, match=r"open\.jsonl: is not finished.*The same command again goes on"):
+    with pytest.raises(BundleError, match=r"open\.jsonl: is not finished.*The same command with `--out .*` goes on"):
         pushed(write_bundle(tmp_path / "open.jsonl", {"refund": "PF"}, finished=False), batches, store)
     truncated = write_bundle(tmp_path / "cut.jsonl", {"refund": "PF"}, truncated_reason="the spend cap of $1 was reached")
     assert pushed(truncated, batches, store).batch.truncated_reason == "the spend cap of $1 was reached"

@@ -11,7 +11,8 @@ import pytest
 from evalplatform.calls.progress import Progress
 from evalplatform.kernel.errors import BudgetExhaustedError, HarnessError, StorageUnavailableError
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest
-from evalplatform.runs.bundle import BundleSummary, new_bundle, read_bundle, reopened_bundle
+from evalplatform.runs.bundle import BundleSummary, new_bundle, read_bundle
+from evalplatform.runs.bundle_reopened import reopened_bundle
 from evalplatform.runs.records import BatchHeader, PlannedScenario, Run
 from evalplatform.runs.scenario import AssertionSpec, PolicySpec, Scenario
 from evalplatform.runs.trajectory import MessageStep, Trajectory
@@ -33,6 +34,7 @@ class ScriptedAgent:
     most_under_way: int = 0
     agent: str = "scripted"
     model: str | None = None
+    concurrency: int = 1
 
     async def run(self, request: AgentRequest) -> AgentReply:
         self.asked.append((request.scenario_id, request.order))
@@ -211,6 +213,33 @@ def test_what_was_kept_counts_towards_the_cap(tmp_path: Path) -> None:
     recorded(tmp_path / "b.jsonl", agent, *map(scenario, "abcdef"), max_cost_usd=1.0)
     done, _, _ = recorded(tmp_path / "b.jsonl", agent, *map(scenario, "abcdef"), max_cost_usd=1.0)
     assert (done.kept, done.made) == (3, 0)
+
+
+def test_a_cap_of_nothing_spends_nothing_and_a_spent_one_starts_nothing_more(tmp_path: Path) -> None:
+    agent = ScriptedAgent(lambda _: says("done", cost_usd=0.5))
+    replay = scenario("r", replay="r.json")
+    done, summary, _ = recorded(tmp_path / "b.jsonl", agent, replay, *map(scenario, "ac"), max_cost_usd=0, concurrency=2)
+    assert (agent.asked, done.truncated_reason) == ([("r", 0)], "the spend cap of $0 was reached")
+    assert outcomes(summary) == ["ungraded", "ungraded", "passed"]
+    free = ScriptedAgent(lambda _: says("done", cost_usd=0.0))
+    assert recorded(tmp_path / "free.jsonl", free, scenario("a"), max_cost_usd=0)[0].made == 0
+    below = ScriptedAgent(lambda _: says("done", cost_usd=0.5))  # the cost of the first run is not known before
+    assert recorded(tmp_path / "below.jsonl", below, *map(scenario, "abc"), max_cost_usd=0.1, concurrency=3)[0].made == 1
+
+
+def test_going_on_after_an_outage_makes_again_what_could_not_run(tmp_path: Path) -> None:
+    def down(request: AgentRequest) -> AgentReply:
+        if request.scenario_id == "a":
+            return says("done")
+        raise HarnessError("unreachable", "nobody answers.")
+
+    names = [scenario(name) for name in "abcdefgh"]
+    done, summary, _ = recorded(tmp_path / "b.jsonl", ScriptedAgent(down), *names)
+    assert (done.truncated_reason is not None, summary.could_not_run) == (True, HARNESS_ERRORS_IN_A_ROW)
+    agent = ScriptedAgent(lambda _: says("done"))
+    done, summary, _ = recorded(tmp_path / "b.jsonl", agent, *names)
+    assert (done.kept, done.made, sorted(name for name, _ in agent.asked)) == (1, 7, list("bcdefgh"))
+    assert outcomes(summary) == ["passed"] * 8
 
 
 def test_under_a_cap_an_agent_of_unknown_cost_is_asked_once(tmp_path: Path) -> None:
