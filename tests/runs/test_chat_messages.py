@@ -64,6 +64,8 @@ def test_arguments_that_are_an_object_are_written_as_json() -> None:
         ([said("half") | {"finish_reason": "length"}], ("length_limit", 1)),
         ([said("half") | {"finish_reason": None}], ("cut_stream", 1)),
         ([user(None)], ("missing_content", 1)),
+        ([user("hi"), said(None)], ("missing_content", 2)),
+        ([calls(call("a", arguments='{"amount": 2000, "amount": 20}')), result("a")], ("repeated_argument", 1)),
         ([user("\ud83d cut")], ("broken_text", 1)),
         ([user("x" * (LARGE_MESSAGE_CHARS + 1))], ("large_message", 1)),
     ],
@@ -83,6 +85,65 @@ def test_a_message_of_ten_megabytes_is_kept_whole() -> None:
 def test_a_picture_leaves_a_visible_place() -> None:
     parts = [{"type": "text", "text": "see"}, {"type": "input_audio", "input_audio": {}}]
     assert trajectory_of_messages([user(parts)]).trajectory.steps == (MessageStep(role="user", text="see\n[input_audio]"),)
+
+
+def test_calls_and_results_that_are_parts_of_a_content_are_calls_and_results() -> None:
+    called = [
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "text", "text": "I look."},
+        {"type": "tool_use", "id": "a", "name": "refund", "input": {"amount": 1}},
+        {"type": "tool_use", "id": "b", "name": "lookup", "input": {}},
+    ]
+    answered = [
+        {"type": "tool_result", "tool_use_id": "a", "content": [{"type": "text", "text": "done"}]},
+        {"type": "tool_result", "tool_use_id": "b", "content": "42"},
+        {"type": "text", "text": "and now?"},
+    ]
+    parsed = trajectory_of_messages([user("hi"), said(called), user(answered), said([{"type": "text", "text": "Bye."}])])
+    assert parsed.problems == ()
+    assert parsed.trajectory.steps == (
+        MessageStep(role="user", text="hi"),
+        ToolCallStep(call_id="a", tool="refund", arguments_text='{"amount": 1}', text="I look."),
+        ToolCallStep(call_id="b", tool="lookup", arguments_text="{}"),
+        ToolResultStep(call_id="a", tool="refund", text="done"),
+        ToolResultStep(call_id="b", tool="lookup", text="42"),
+        MessageStep(role="user", text="and now?"),
+        MessageStep(role="assistant", text="Bye."),
+    )
+
+
+def test_a_tool_of_the_model_s_provider_is_called_and_answered_in_one_message() -> None:
+    searched = [
+        {"type": "server_tool_use", "id": "a", "name": "web_search", "input": {"query": "x"}},
+        {"type": "web_search_tool_result", "tool_use_id": "a", "content": {"type": "web_search_tool_result_error"}},
+        {"type": "text", "text": "Nothing."},
+    ]
+    parsed = trajectory_of_messages([said(searched)])
+    assert parsed.trajectory.tools == ("web_search",)
+    assert parsed.trajectory.steps[1:] == (
+        ToolResultStep(call_id="a", tool="web_search", text="[web_search_tool_result_error]"),
+        MessageStep(role="assistant", text="Nothing."),
+    )
+
+
+def test_a_call_that_is_listed_and_a_part_of_the_content_is_one_call() -> None:
+    twice = said([{"type": "tool_use", "id": "a", "name": "lookup", "input": {}}]) | {"tool_calls": [call("a")]}
+    assert trajectory_of_messages([twice, result("a")]).trajectory.tools == ("lookup",)
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        (said(None) | {"refusal": "I cannot."}, "I cannot."),
+        (said("") | {"refusal": "I cannot."}, "I cannot."),
+        (said("So.") | {"refusal": "I cannot."}, "So.\nI cannot."),
+        (said(None) | {"audio": {"id": "x", "transcript": "hello"}}, "hello"),
+    ],
+)
+def test_what_an_agent_says_beside_its_content_is_kept(message: Message, text: str) -> None:
+    parsed = trajectory_of_messages([message])
+    assert parsed.trajectory.steps == (MessageStep(role="assistant", text=text),)
+    assert parsed.problems == ()
 
 
 def test_a_reused_call_id_is_made_unique_and_its_result_follows() -> None:
@@ -112,6 +173,11 @@ def test_a_reused_call_id_is_made_unique_and_its_result_follows() -> None:
         ([user({"text": "x"})], "messages[0].content", "must be text, null, or a list of parts"),
         ([user([{"text": "x"}])], "messages[0].content[0]", "an object with a type"),
         ([user([{"type": "text"}])], "messages[0].content[0].text", "needs its text"),
+        ([user("x") | {"tool_calls": [call("a")]}], "messages[0].tool_calls", "only a message of the assistant makes calls"),
+        ([user([{"type": "tool_use", "id": "a", "name": "x"}])], "messages[0].content[0]", "only a message of the assistant makes calls"),
+        ([said([{"type": "tool_use", "name": "x"}])], "messages[0].content[0].id", "needs an id"),
+        ([user([{"type": "tool_result", "content": "x"}])], "messages[0].content[0].tool_use_id", "must name the call"),
+        ([user([{"type": "tool_result", "tool_use_id": "a"}])], "messages[0].content[0].tool_call_id", "answers no open call"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -145,7 +145,9 @@ def test_what_a_run_took_is_read_where_it_is_stated(tmp_path: Path) -> None:
         (b'{"messages": [{"role": "user", "content": "x"}], "passed": "perhaps"}', "one of the words passed and failed"),
         (b'{"messages": [{"role": "user", "content": "x"}], "created_at": "soon"}', "must be a time"),
         (b'{"object": "chat.completion.chunk", "choices": [{"index": 1}]}', "several choices"),
+        (b'{"object": "chat.completion.chunk", "choices": [{"delta": {}}, {"delta": {}}]}', "several choices"),
         (b'{"object": "chat.completion.chunk", "choices": 3}', "must be a list"),
+        (b'{"messages": [], "reward": 0, "reward": 1}', "names the key 'reward' twice"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -157,6 +159,36 @@ def test_a_line_that_cannot_be_read_is_named_and_the_others_are_still_read(tmp_p
     assert rule in str(error)
     assert (error.file, error.line) == (str(tmp_path / "r.jsonl"), 3)
     assert len([item for item in found if isinstance(item, TraceRun)]) == 2
+
+
+@pytest.mark.parametrize("fields", [{"reward": 1}, {"metadata": {"passed": False}}])
+def test_lines_after_a_record_that_states_its_verdict_are_refused_each(tmp_path: Path, fields: dict[str, object]) -> None:
+    lines = [{"messages": TALK, "scenario": "s"} | fields, user("another"), chunk({"content": "reply"}, "stop"), {"messages": TALK}]
+    path = write_lines(tmp_path / "r.jsonl", *lines)
+    assert [(error.line, "would go on with the record of line 1" in error.rule) for error in errors_of(path)] == [(2, True), (3, True)]
+
+
+def test_the_id_of_a_completion_is_no_scenario_where_one_is_named(tmp_path: Path) -> None:
+    record = {"id": "chatcmpl-1", "messages": TALK, "metadata": {"scenario_id": "s", "trial": 0}}
+    [run, alone] = runs_of(write_lines(tmp_path / "r.jsonl", record, {"id": "x", "messages": TALK}))
+    assert (run.scenario_id, run.trial, alone.scenario_id) == ("s", 0, "x")
+
+
+@pytest.mark.parametrize(
+    ("fields", "disagrees"),
+    [({"passed": False, "reward": 1}, True), ({"passed": True, "reward": 0}, True), ({"passed": True, "reward": 0.9}, False)],
+)
+def test_a_verdict_that_its_reward_speaks_against_is_named(tmp_path: Path, fields: dict[str, object], disagrees: bool) -> None:
+    [run] = runs_of(write_lines(tmp_path / "r.jsonl", {"messages": TALK} | fields))
+    assert run.grade.outcome == ("passed" if fields["passed"] else "failed")
+    assert [problem.kind for problem in run.problems] == ["verdict_disagrees"] * disagrees
+
+
+def test_a_spoken_reply_that_was_streamed_keeps_its_words(tmp_path: Path) -> None:
+    pieces = [chunk({"audio": {"transcript": "hel"}}), chunk({"audio": {"transcript": "lo"}}, "stop")]
+    [run] = runs_of(write_lines(tmp_path / "r.jsonl", *pieces))
+    assert run.trajectory is not None
+    assert run.trajectory.final_text == "hello"
 
 
 def test_a_message_of_a_line_of_its_own_is_refused_by_that_line(tmp_path: Path) -> None:

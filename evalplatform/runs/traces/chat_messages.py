@@ -1,7 +1,8 @@
 """A trajectory out of OpenAI chat messages: the exchange format of recorded conversations.
 
-Read are the roles system, developer, user, assistant, tool and the older function (with `function_call` in place of `tool_calls`). What a
-conversation can mean in one way alone is kept and named (`TraceProblem`); what it leaves open is refused.
+Read are the roles system, developer, user, assistant, tool and the older function (with `function_call` in place of `tool_calls`), and
+calls and results that are parts of a content, as Anthropic's messages have them. What a conversation can mean in one way alone is kept and
+named (`TraceProblem`); what it leaves open is refused.
 """
 
 import json
@@ -10,6 +11,8 @@ from typing import NamedTuple
 
 from evalplatform.kernel.errors import TraceError, nearest_name
 from evalplatform.runs.traces.content import content_text, whole_text
+from evalplatform.runs.traces.content_calls import unfolded
+from evalplatform.runs.traces.json_keys import RepeatedKeyError, strict_json
 from evalplatform.runs.traces.problems import ProblemKind, TraceProblem
 from evalplatform.runs.trajectory import MessageRole, MessageStep, Step, ToolCallStep, ToolResultStep, Trajectory
 
@@ -40,8 +43,8 @@ def trajectory_of_messages(
         lines: the line of each message, where they stand on lines of their own.
 
     Raises:
-        TraceError: there are none; one is no object; its role is unknown; a call has no tool name or no id, or the id of a call that is
-            still open; a result answers no open call.
+        TraceError: there are none; one is no object; its role is unknown; a call is not the assistant's, or has no tool name or no id, or
+            the id of a call that is still open; a result answers no open call.
     """
     reader = _ConversationReader()
     if not messages:
@@ -67,7 +70,13 @@ class _ConversationReader:
     def add(self, message: object, where: str) -> None:
         if not isinstance(message, Mapping):
             raise TraceError(f"must be a message, an object; it is {json_kind(message)}.", field=where)
+        for placed in unfolded(message, where):
+            self._add_one(placed.message, placed.where)
+
+    def _add_one(self, message: Mapping[str, object], where: str) -> None:
         role = message.get("role")
+        if role != "assistant" and (message.get("tool_calls") or message.get("function_call")):
+            raise TraceError("only a message of the assistant makes calls.", field=f"{where}.tool_calls")
         if role in _RESULT_ROLES:
             self._add_result(message, where)
         elif isinstance(role, str) and role in _MESSAGE_ROLES:
@@ -99,8 +108,8 @@ class _ConversationReader:
                 arguments_text=self._whole(call.arguments_text),
                 text=(said or None) if position == 0 else None,
             )
-            if not _is_json(call.arguments_text):
-                self._note("arguments_not_json", call.tool)
+            if (problem := _arguments_problem(call.arguments_text)) is not None:
+                self._note(problem, call.tool)
             self._call_steps[call_id] = len(self._steps) + 1
             self._open[call_id] = step
             self._add(step)
@@ -140,17 +149,22 @@ class _ConversationReader:
         raise TraceError("a result must name the call it answers.", field=f"{where}.tool_call_id")
 
     def _text(self, message: Mapping[str, object], where: str, *, may_be_missing: bool = False) -> str | None:
+        """Return all that a message says: its content, what the assistant refused with, and the words of what it spoke."""
         content = message.get("content")
-        if content is None:
-            content = message.get("refusal")
-        if content is None:
-            if not may_be_missing and message.get("role") != "assistant":
+        said = [] if content is None else [self._content_text(content, where)]
+        if message.get("role") == "assistant":
+            said += [text for text in _said_beside_content(message) if text not in said]
+        if not said:
+            if not may_be_missing:
                 self._note("missing_content", str(message.get("role")))
             return None
+        return self._whole("\n".join(text for text in said if text))
+
+    def _content_text(self, content: object, where: str) -> str:
         text, not_kept = content_text(content, f"{where}.content")
         for part in not_kept:
             self._note("part_not_kept", part)
-        return self._whole(text)
+        return text
 
     def _whole(self, text: str) -> str:
         if len(text) > LARGE_MESSAGE_CHARS:
@@ -218,12 +232,20 @@ def _function_of(function: object, call_id: str | None, where: str) -> _Call:
     return _Call(None if call_id is None else whole_text(call_id), name, text, where)
 
 
-def _is_json(text: str) -> bool:
+def _said_beside_content(message: Mapping[str, object]) -> list[str]:
+    audio = message.get("audio")
+    texts = (message.get("refusal"), audio.get("transcript") if isinstance(audio, Mapping) else None)
+    return [text for text in texts if isinstance(text, str) and text]
+
+
+def _arguments_problem(text: str) -> ProblemKind | None:
     try:
-        json.loads(text)
+        strict_json(text)
+    except RepeatedKeyError:
+        return "repeated_argument"
     except (ValueError, RecursionError):
-        return False
-    return True
+        return "arguments_not_json"
+    return None
 
 
 def json_kind(value: object) -> str:

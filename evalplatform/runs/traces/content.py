@@ -1,12 +1,15 @@
 """The text of a message's content, whatever form it was written in."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import NamedTuple
 
 from evalplatform.kernel.errors import TraceError
 
 _TEXT_PARTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """Which field of a part of that type holds its text."""
+
+_REASONING_PARTS = ("reasoning", "thinking", "redacted_thinking")
+"""Not kept, and not named: what a model thought is no part of what its agent did."""
 
 
 class ContentText(NamedTuple):
@@ -29,11 +32,18 @@ def content_text(content: object, where: str) -> ContentText:
     pieces: list[str] = []
     not_kept: list[str] = []
     for position, part in enumerate(content):
+        if is_part(part, _REASONING_PARTS):
+            continue
         piece, kind = _part_text(part, f"{where}[{position}]")
         pieces.append(piece)
         if kind is not None:
             not_kept.append(kind)
     return ContentText("\n".join(pieces), tuple(not_kept))
+
+
+def is_part(part: object, kinds: Container[str]) -> bool:
+    """Return whether something is a part of one of the types."""
+    return isinstance(part, Mapping) and isinstance(kind := part.get("type"), str) and kind in kinds
 
 
 def whole_text(text: str) -> str:

@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from evalplatform.kernel.errors import TraceError
+from evalplatform.runs.traces.json_keys import RepeatedKeyError, strict_json
 
 LINE_ENDINGS = (".jsonl", ".ndjson")
 MAX_DOCUMENT_BYTES = 256 * 1024 * 1024
@@ -81,7 +82,7 @@ def _payload(raw: bytes, *, is_first: bool) -> bytes:
 
 def _parsed(data: bytes, path: Path, line: int) -> JsonDocument | TraceError:
     try:
-        return JsonDocument(line, json.loads(data.decode("utf-8"), parse_constant=_refuse_constant))
+        return JsonDocument(line, strict_json(data.decode("utf-8")))
     except UnicodeDecodeError as error:
         where = line + data.count(b"\n", 0, error.start)
         return TraceError(f"is not UTF-8: byte {error.start + 1:,} of what was read is {data[error.start]:#04x}.", file=path, line=where)
@@ -89,9 +90,7 @@ def _parsed(data: bytes, path: Path, line: int) -> JsonDocument | TraceError:
         return TraceError(f"is no JSON: {error.msg} (column {error.colno:,}).", file=path, line=line + error.lineno - 1)
     except RecursionError:
         return TraceError("is nested too deep to be read.", file=path, line=line)
+    except RepeatedKeyError as error:
+        return TraceError(f"leaves open what it says: {error}.", file=path, line=line)
     except ValueError as error:  # NaN and the infinities, or a number of thousands of digits
         return TraceError(f"is no JSON: {error}.", file=path, line=line)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")

@@ -1,13 +1,15 @@
 """What is wrong with a recorded trace and does not stop its import: named, placed and counted."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from evalplatform.kernel.values import Value
 from evalplatform.runs.traces.content import whole_text
+
+MAX_PROBLEMS_NAMED = 3
 
 ProblemKind = Literal[
     "arguments_not_json",
@@ -21,11 +23,15 @@ ProblemKind = Literal[
     "model_call_failed",
     "nested_agent",
     "part_not_kept",
+    "repeated_argument",
     "repeated_tool_run",
     "reply_superseded",
     "reused_call_id",
     "unfinished_log",
     "unfinished_span",
+    "unordered_spans",
+    "unstated_trial",
+    "verdict_disagrees",
 ]
 PROBLEM_WORDS: dict[ProblemKind, str] = {
     "arguments_not_json": "the arguments of a call are no JSON",
@@ -39,11 +45,15 @@ PROBLEM_WORDS: dict[ProblemKind, str] = {
     "model_call_failed": "a call of the model failed",
     "nested_agent": "what an agent did inside a tool is left out; the tool's result stands for it",
     "part_not_kept": "a part of a message is no text; a placeholder stands for it",
+    "repeated_argument": "the arguments of a call name a key twice",
     "repeated_tool_run": "a tool was run again for the same call; the first result stands",
     "reply_superseded": "the model was asked the same again; the reply that the conversation went on from stands",
     "reused_call_id": "a call uses the id of an earlier call that was answered; it was renamed",
     "unfinished_log": "the log's evaluation did not come to its end",
     "unfinished_span": "a span has no end",
+    "unordered_spans": "spans state no time; they are in the order of the file",
+    "unstated_trial": "no trial is stated, as others of the scenario do; the run has the first free number",
+    "verdict_disagrees": "the verdict and the reward disagree; the verdict stands",
 }
 
 
@@ -64,6 +74,13 @@ class TraceProblem(Value):
         place = "" if self.step is None else f"step {self.step}: "
         detail = "" if self.detail is None else f" ({self.detail})"
         return f"{place}{PROBLEM_WORDS[self.kind]}{detail}"
+
+
+def problems_named(problems: Sequence[TraceProblem]) -> str:
+    """Return the first three problems as words, and how many more there are."""
+    named = "; ".join(problem.words for problem in problems[:MAX_PROBLEMS_NAMED])
+    rest = len(problems) - MAX_PROBLEMS_NAMED
+    return f"{named}{f'; and {rest:,} more' if rest > 0 else ''}"
 
 
 def problem_counts(problems: Iterable[TraceProblem]) -> dict[ProblemKind, int]:

@@ -1,6 +1,6 @@
 """What a recorded conversation says about itself beside its messages: which field is read for what.
 
-Of several names the first that is there and not null counts; scenario, trial and verdict are looked for in `metadata` as well.
+Of several names the first that is there and not null counts, each looked for in the record and then in its `metadata`.
 """
 
 import math
@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 
 from evalplatform.kernel.errors import TraceError
 from evalplatform.kernel.usage import Usage
+from evalplatform.runs.traces.problems import TraceProblem
 from evalplatform.runs.traces.trace import NO_GRADE, TraceGrade
 
 SCENARIO_FIELDS = ("scenario_id", "scenario", "task_id", "id")
+"""`id` comes last: it may be that of a completion."""
 TRIAL_FIELDS = ("trial", "run", "epoch")
 VERDICT_FIELDS = ("passed", "verdict", "success")
 REWARD_FIELDS = ("reward", "score")
@@ -72,6 +74,18 @@ def grade_of(record: Record) -> TraceGrade:
     if points is None:
         return NO_GRADE
     return TraceGrade(outcome="passed" if points == 100.0 else "failed", reason=f"{reward_name} {_shown(reward)}", score_points=points)
+
+
+def states_grade(record: Record) -> bool:
+    """Return whether a record says how its run ended, so that nothing of the run can follow."""
+    return any(_first(record, names)[0] is not None for names in (VERDICT_FIELDS, REWARD_FIELDS))
+
+
+def grade_problems(grade: TraceGrade) -> tuple[TraceProblem, ...]:
+    """Return the problem of a verdict that its own reward speaks against: failed with a reward of 1, or passed with one of 0."""
+    if (grade.outcome, grade.score_points) not in (("failed", 100.0), ("passed", 0.0)):
+        return ()
+    return (TraceProblem(kind="verdict_disagrees", detail=f"{grade.reason}, {grade.score_points:g} points"),)
 
 
 def checked_reward(value: object, *, field: str | None) -> float:
@@ -147,11 +161,10 @@ def _checked_verdict(value: object, *, field: str | None) -> bool:
 
 def _first(record: Record, names: tuple[str, ...]) -> tuple[str | None, object]:
     metadata = record.get("metadata")
-    for place, prefix in ((record, ""), (metadata, "metadata.")):
-        if isinstance(place, Mapping):
-            for name in names:
-                if place.get(name) is not None:
-                    return prefix + name, place[name]
+    for name in names:
+        for place, prefix in ((record, ""), (metadata, "metadata.")):
+            if isinstance(place, Mapping) and place.get(name) is not None:
+                return prefix + name, place[name]
     return None, None
 
 

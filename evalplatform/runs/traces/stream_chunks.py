@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from evalplatform.kernel.errors import TraceError
 
 CHUNK_OBJECT = "chat.completion.chunk"
+_SEVERAL_CHOICES = "the stream holds several choices; a run has one."
 
 
 def is_chunk(value: object) -> bool:
@@ -20,7 +21,7 @@ class StreamedReply:
 
     def __init__(self, chunk: Mapping[str, object]) -> None:
         self._id = chunk.get("id")
-        self._pieces: dict[str, list[str]] = {"content": [], "refusal": []}
+        self._pieces: dict[str, list[str]] = {"content": [], "refusal": [], "transcript": []}
         self._calls: dict[int, dict[str, object]] = {}
         self._function: dict[str, object] | None = None
         self._finish_reason: object = None
@@ -35,11 +36,13 @@ class StreamedReply:
         choices = chunk.get("choices")
         if not isinstance(choices, list):
             raise TraceError("must be a list.", field="choices")
+        if len(choices) > 1:
+            raise TraceError(_SEVERAL_CHOICES, field="choices")
         for choice in choices:  # none in the last chunk, which states the usage
             if not isinstance(choice, Mapping):
                 raise TraceError("must be a list of objects.", field="choices")
             if choice.get("index", 0) != 0:
-                raise TraceError("the stream holds several choices; a run has one.", field="choices[].index")
+                raise TraceError(_SEVERAL_CHOICES, field="choices[].index")
             delta = choice.get("delta")
             if isinstance(delta, Mapping):
                 self._add_delta(delta)
@@ -50,7 +53,8 @@ class StreamedReply:
         """The assistant's message as far as it came."""
         texts = {name: "".join(pieces) or None for name, pieces in self._pieces.items()}
         calls = [self._calls[index] for index in sorted(self._calls)]
-        message: dict[str, object] = {"role": "assistant", **texts, "finish_reason": self._finish_reason}
+        spoken = {"audio": {"transcript": transcript}} if (transcript := texts.pop("transcript")) else {}
+        message: dict[str, object] = {"role": "assistant", **texts, **spoken, "finish_reason": self._finish_reason}
         if calls:
             message["tool_calls"] = calls
         if self._function is not None:
@@ -58,8 +62,10 @@ class StreamedReply:
         return message
 
     def _add_delta(self, delta: Mapping[str, object]) -> None:
+        audio = delta.get("audio")
+        said = {**delta, "transcript": audio.get("transcript") if isinstance(audio, Mapping) else None}
         for name, pieces in self._pieces.items():
-            if isinstance(piece := delta.get(name), str):
+            if isinstance(piece := said.get(name), str):
                 pieces.append(piece)
         if isinstance(function := delta.get("function_call"), Mapping):
             self._function = _joined(self._function or {}, function)

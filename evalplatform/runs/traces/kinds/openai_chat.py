@@ -11,8 +11,10 @@ from evalplatform.runs.traces.record_fields import (
     amount_of,
     checked_scenario,
     grade_of,
+    grade_problems,
     name_of,
     scenario_of,
+    states_grade,
     time_of,
     trial_of,
     usage_of,
@@ -70,7 +72,7 @@ class _Conversation:
     def run(self, path: Path, position: int) -> TraceRun:
         self._end_stream()
         parsed = trajectory_of_messages(self.messages, file=path, line=self.line, lines=self.lines)
-        named = scenario_of(self.record)
+        named, grade = scenario_of(self.record), grade_of(self.record)
         derived = path.stem if self.is_whole_file else f"{path.stem}-{position}"
         return TraceRun(
             line=self.line,
@@ -78,8 +80,8 @@ class _Conversation:
             derived_id=named is None,
             trial=trial_of(self.record),
             trajectory=parsed.trajectory,
-            grade=grade_of(self.record),
-            problems=parsed.problems,
+            grade=grade,
+            problems=(*grade_problems(grade), *parsed.problems),
             created_at=time_of(self.record),
             agent=name_of(self.record.get("agent")),
             model=name_of(self.record.get("model")),
@@ -145,6 +147,9 @@ def _conversation(document: JsonDocument, value: object, *, is_whole_file: bool)
 
 
 def _continued(current: _Conversation | None, document: JsonDocument) -> _Conversation:
+    if current is not None and states_grade(current.record):
+        rule = f"a message alone would go on with the record of line {current.line}, which states its verdict already."
+        raise TraceError(rule)
     conversation = current or _Conversation(document.line, is_whole_file=True)
     value = document.value
     if isinstance(value, Mapping) and is_chunk(value):
