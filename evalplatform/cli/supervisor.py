@@ -1,9 +1,10 @@
 """Several servers as one command: started together, stopped together."""
 
+import os
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -38,6 +39,7 @@ def run_together(servers: Sequence[Server], *, folder: Path, environment: Mappin
         asked = _wait_for_signal_or_end(caught, running)
         first_ended = next((server for server, process in running.items() if process.poll() is not None), None)
         if asked is None and first_ended is not None:
+            _end_group(running[first_ended])
             say(f"error: {first_ended.name} has ended by itself (exit code {running[first_ended].returncode}); the rest is ended too.")
         _end_all(caught, running, asked or signal.SIGTERM)
     ended_well = all(process.returncode in server.ends_well for server, process in running.items())
@@ -83,6 +85,12 @@ def _wait_for_signal_or_end(
         except Empty:
             continue
     return None
+
+
+def _end_group(process: "subprocess.Popen[bytes]") -> None:
+    """Tell what a server has started to end: one that was killed could not, and what it leaves would hold its port."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)  # it was given a process group of its own, named by its id
 
 
 def _end_all(caught: "SimpleQueue[signal.Signals]", running: Mapping[Server, "subprocess.Popen[bytes]"], first: signal.Signals) -> None:

@@ -108,3 +108,28 @@ def test_a_signal_is_heard_where_a_script_started_it_with_sigint_ignored(tmp_pat
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         assert ended(process).code == 0
+
+
+# A server with a child, as `dagster dev` has its web server and its daemon; it is killed before it could end that.
+WITH_A_CHILD = """
+import os, signal, subprocess, sys
+from pathlib import Path
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+Path("child-pid").write_text(str(child.pid))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_server_has_started_ends_too(tmp_path: Path) -> None:
+    with started_process(command(WITH_A_CHILD, patient("other")), folder=tmp_path) as process:
+        assert ended(process).code == 2
+    child = int((tmp_path / "child-pid").read_text())
+    wait_until(lambda: not is_alive(child), "the child to end", within_seconds=10)
+
+
+def is_alive(pid: int) -> bool:
+    """Say whether a process runs; one that has ended and that nobody waits for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
