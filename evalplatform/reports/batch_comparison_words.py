@@ -1,6 +1,6 @@
 """How a comparison of two batches is worded: verdict, counts, classes, run counts, tool paths. Everything is one line of plain text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from evalplatform.comparisons.batches.records import (
     CHANGE_CLASSES,
@@ -14,7 +14,8 @@ from evalplatform.comparisons.batches.records import (
 )
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
-from evalplatform.runs.records import Batch, Outcome
+from evalplatform.reports.visible import with_visible_spaces
+from evalplatform.runs.records import Batch, Leg, Outcome
 from evalplatform.runs.tolerance import DEFAULT_TOLERANCE, PathTolerance
 
 CLASS_WORDS: dict[ChangeClass, str] = {
@@ -37,6 +38,7 @@ OUTCOME_WORDS: dict[Outcome, str] = {
     "ungraded": "ungraded",
 }
 COULD_NOT_RUN = OUTCOME_WORDS["harness_error"]
+NAMES_SHOWN = 5
 LISTED_CLASSES = tuple(change for change in CHANGE_CLASSES if change != "unchanged")
 
 
@@ -62,6 +64,12 @@ def shortfall_words(batch: Batch) -> Iterator[str]:
         yield "compacted: one run of each scenario is kept"
     if batch.retention == "expired":
         yield "expired: its runs are no longer kept"
+
+
+def some_scenarios(scenario_ids: Sequence[str]) -> str:
+    """Return the first few scenarios by name, and how many more there are."""
+    left = len(scenario_ids) - NAMES_SHOWN
+    return ", ".join(map(with_visible_spaces, scenario_ids[:NAMES_SHOWN])) + (f" and {left:,} more" if left > 0 else "")
 
 
 def flipped_to_failed(comparison: BatchComparison) -> int:
@@ -91,8 +99,16 @@ def change_words(change: ScenarioChange) -> str:
 
 
 def run_words(run: ComparedRun | None) -> str:
-    """Return the verdict of a compared run, with how it came about where that is not by the checks; `—` without a run."""
-    return words.MISSING if run is None else OUTCOME_WORDS[run.outcome]
+    """Return the verdict of a compared run, how it came about where that is not by the checks, and a replay; `—` without a run."""
+    return words.MISSING if run is None else outcome_words(run.outcome, run.leg)
+
+
+def outcome_words(outcome: Outcome, leg: Leg) -> str:
+    """Return how a run ended, and of a replayed recording that it is one: `passed`, `passed (replay)`, `failed (agent error; replay)`."""
+    said = OUTCOME_WORDS[outcome]
+    if leg == "live":
+        return said
+    return f"{said.removesuffix(')')}; replay)" if said.endswith(")") else f"{said} (replay)"
 
 
 def count_words(count: RunSetCount | None) -> str:
@@ -128,19 +144,19 @@ def tolerance_lines(comparison: BatchComparison) -> Iterator[str]:
     """Yield which scenarios stayed within their tolerance, and where the two batches declare different classes."""
     within = [change.scenario_id for change in comparison.changes if change.within_tolerance]
     if within:
-        yield f"Within path tolerance ({len(within):,}): {', '.join(within)}"
+        yield f"Within path tolerance ({len(within):,}): {some_scenarios(within)}"
     for change in comparison.changes:
-        baseline, candidate = (side or DEFAULT_TOLERANCE for side in (change.baseline_tolerance, change.candidate_tolerance))
-        if change.baseline is not None and change.candidate is not None and baseline != candidate:
+        if change.tolerances_differ:
+            baseline, candidate = (side or DEFAULT_TOLERANCE for side in (change.baseline_tolerance, change.candidate_tolerance))
             yield (
-                f"{change.scenario_id}: path tolerance {TOLERANCE_WORDS[candidate]} in the candidate, "
+                f"{with_visible_spaces(change.scenario_id)}: path tolerance {TOLERANCE_WORDS[candidate]} in the candidate, "
                 f"{TOLERANCE_WORDS[baseline]} in the baseline; {TOLERANCE_WORDS[change.tolerance]} applies"
             )
 
 
 def tolerance_caption(comparison: BatchComparison) -> str | None:
-    """Return what the tolerance classes mean and how many rows are within them; None where no scenario declares one."""
-    if not any(declares_tolerance(change) for change in comparison.changes):
+    """Return what the tolerance classes mean and how many rows are within them; None where no compared path has one declared."""
+    if not any(declares_tolerance(change) and change.path_changed is not None for change in comparison.changes):
         return None
     within = sum(change.within_tolerance for change in comparison.changes)
     return (
@@ -163,8 +179,9 @@ def incomparable_words(comparison: BatchComparison) -> str:
         return f"the candidate {comparison.candidate.id} has expired, and its runs are no longer kept"
     if comparison.incomparable_reason == "partly_compared":
         left = plural(comparison.counts.get("not_compared", 0), "scenario")
-        return f"{left} could not be compared, and the {comparison.compared:,} that could are unchanged, which is not the same as clean"
-    return "no scenario has a verdict on both sides"
+        rest = f"the {comparison.compared:,} that could {'is' if comparison.compared == 1 else 'are'} not newly failing"
+        return f"{left} could not be compared; {rest}, which is not the same as clean"
+    return "no compared run has a verdict on both sides"
 
 
 def _gap_words(side: str, gap: Gap, run: ComparedRun | None) -> str:
@@ -174,19 +191,33 @@ def _gap_words(side: str, gap: Gap, run: ComparedRun | None) -> str:
     return f"the {side} has only ungraded runs of it" if gap == "ungraded" else f"the {side} has no run of it"
 
 
+def _of_compared(number: int, comparison: BatchComparison) -> str:
+    """Return `2 of 9 compared scenarios`, or that it is the one there is."""
+    return "the one compared scenario" if comparison.compared == 1 else f"{number:,} of {comparison.compared:,} compared scenarios"
+
+
+def _regressed_reason(comparison: BatchComparison) -> str:
+    flips, stopped = flipped_to_failed(comparison), comparison.could_not_run
+    if not flips:
+        return f"{_of_compared(stopped, comparison)} passed in the baseline and could not run in the candidate"
+    flipped = f"{_of_compared(flips, comparison)} passed in the baseline and {'fails' if flips == 1 else 'fail'} in the candidate"
+    return f"{flipped}; {stopped:,} more could not run" if stopped else flipped
+
+
 def _verdict_reason(comparison: BatchComparison) -> str:
     verdict: ComparisonVerdict = comparison.verdict
-    compared = plural(comparison.compared, "compared scenario")
     if verdict == "incomparable":
         return incomparable_words(comparison)
     if verdict == "regressed":
-        flips, stopped = flipped_to_failed(comparison), comparison.could_not_run
-        flipped = f"{flips:,} of {compared} passed in the baseline and fail in the candidate"
-        more = " more" if flips else ""
-        return f"{flipped}; {stopped:,}{more} could not run" if stopped else flipped
+        return _regressed_reason(comparison)
     if verdict == "improved":
         better = comparison.counts.get("newly_passing", 0)
-        return f"{better:,} of {compared} failed in the baseline and pass in the candidate; none the other way"
+        now = "passes" if better == 1 else "pass"
+        return f"{_of_compared(better, comparison)} failed in the baseline and {now} in the candidate; none the other way"
+    only = comparison.compared == 1
     if verdict == "changed":
-        return f"none of {compared} passed in the baseline and fails in the candidate, but not all is as it was"
-    return f"none of {compared} flips, scores lower or drifts in its tool path"
+        none_fails = "the one compared scenario is not" if only else f"none of {comparison.compared:,} compared scenarios is"
+        return f"{none_fails} newly failing, but not all is as it was"
+    if only:
+        return "the one compared scenario neither flips nor scores lower nor drifts in its tool path"
+    return f"none of {comparison.compared:,} compared scenarios flips, scores lower or drifts in its tool path"

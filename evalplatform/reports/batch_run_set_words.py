@@ -1,6 +1,6 @@
 """How the run sets of two batches are worded, and what one run a side can and cannot tell."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from evalplatform.comparisons.batches.records import (
     BatchComparison,
@@ -10,14 +10,12 @@ from evalplatform.comparisons.batches.records import (
     SmallestDrop,
 )
 from evalplatform.kernel.text import plural
-from evalplatform.reports import words
-from evalplatform.reports.batch_comparison_words import count_words
+from evalplatform.reports.batch_comparison_words import count_words, some_scenarios
 from evalplatform.runs.records import Batch
 from evalplatform.stats.boschloo_drop import can_flag, most_passes_flagged
 
 SHOWN_RUN_COUNTS = (4, 10)
 SMALLEST_P = 0.0005
-NAMES_SHOWN = 5
 READINGS: dict[RunSetReading, str] = {"drop": "drop", "not_significant": "not significant", "cannot_flag": "cannot flag"}
 
 
@@ -51,7 +49,7 @@ def run_set_summary(report: RunSetReport) -> Iterator[str]:
         verb = "is" if report.not_tested == 1 else "are"
         yield f"{plural(report.not_tested, 'scenario')} with one graded run on each side {verb} not tested here."
     if report.ungraded_sides:
-        yield f"Without a graded run on a side, and so not tested: {words.listed(list(report.ungraded_sides))}."
+        yield f"Without a graded run on a side, and so not tested: {some_scenarios(report.ungraded_sides)}."
     if report.could_not_run:
         yield f"{plural(report.could_not_run, 'run')} could not run (harness): left out of the counts."
     if report.missing:
@@ -65,15 +63,15 @@ def run_sets_against_verdict(comparison: BatchComparison) -> str | None:
     if found.flagged_not_failing:
         is_not = "is" if len(found.flagged_not_failing) == 1 else "are"
         drops = plural(len(found.flagged_not_failing), "flagged drop")
-        parts.append(f"{drops} {is_not} not newly failing ({_some(found.flagged_not_failing)})")
+        parts.append(f"{drops} {is_not} not newly failing ({some_scenarios(found.flagged_not_failing)})")
     if found.failing_not_flagged:
         has = "has" if len(found.failing_not_flagged) == 1 else "have"
         failing = plural(len(found.failing_not_flagged), "newly failing scenario")
-        parts.append(f"{failing} {has} no flagged drop ({_some(found.failing_not_flagged)})")
+        parts.append(f"{failing} {has} no flagged drop ({some_scenarios(found.failing_not_flagged)})")
     if not parts:
         return None
-    rests = f"The verdict ({comparison.verdict}) rests on the most recent run of each scenario, and run sets do not decide it."
-    return f"Run sets and verdict differ: {'; '.join(parts)}. {rests}"
+    rests = "rests on one run a side, the most recent that was made and not left ungraded; run sets do not decide it."
+    return f"Run sets and verdict differ: {'; '.join(parts)}. The verdict ({comparison.verdict}) {rests}"
 
 
 def one_run_sentences(comparison: BatchComparison) -> Iterator[str]:
@@ -82,13 +80,13 @@ def one_run_sentences(comparison: BatchComparison) -> Iterator[str]:
         return
     if all(map(_only_replays, (comparison.baseline, comparison.candidate))):
         yield (
-            "Every scenario replays a recording, once on each side. A recording gives the same run each time, so what differs here is the "
-            "recordings or the checks, and not chance."
+            "All runs are replays of recordings, no more than one of a scenario on a side. A recording gives the same run each time, so "
+            "what differs here is the recordings or the checks, and not chance."
         )
         return
     yield (
-        "Every scenario has one run on each side. That shows what an agent did, and where two runs part; it cannot tell a change of the "
-        "agent from chance."
+        "No scenario has more than one run on a side. That shows what an agent did, and where two runs part; it cannot tell a change of "
+        "the agent from chance."
     )
     yield (
         "An agent compared with itself flips too: a scenario that passes half of the time flips in half of such comparisons, one that "
@@ -103,15 +101,12 @@ def _only_replays(batch: Batch) -> bool:
     return bool(planned) and all(scenario.leg == "replay" for scenario in planned)
 
 
-def _some(names: Sequence[str]) -> str:
-    left = len(names) - NAMES_SHOWN
-    return ", ".join(names[:NAMES_SHOWN]) + (f" and {left:,} more" if left > 0 else "")
-
-
 def _flags(report: RunSetReport) -> str:
+    tested = plural(report.tested, "tested scenario")
+    if all(drop.most_passes is None for drop in report.smallest_drops):
+        return f"No drop can be flagged with so few runs ({tested}), and that none is says nothing."
     expected = f"{report.expected_flags:.1f} expected by chance"
     if not report.flagged:
-        tested = plural(report.tested, "tested scenario")
         return f"No drop detectable at this power: 0 flagged of {tested}, {expected}."
     return f"{report.flagged:,} flagged, {expected} (chance of {report.flagged:,} or more: {_chance(report.chance_of_as_many)})."
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from evalplatform.comparisons.batches.records import BatchComparison
+from evalplatform.comparisons.batches.records import BatchComparison, ScenarioChange
 from evalplatform.kernel.text import plural
 from evalplatform.kernel.values import Value
 from evalplatform.reports.batch_comparison_words import run_words
@@ -23,7 +23,7 @@ def violation_lines(comparison: BatchComparison) -> Iterator[ViolationLine]:
     """Yield the new violations in the order of the report, then the resolved ones."""
     for change in comparison.changes:
         for found in change.new_violations or ():
-            text = f'breaches "{found.policy}" (step {found.step}); the candidate {run_words(change.candidate)}'
+            text = f'breaches "{found.policy}" (step {found.step}); the candidate {run_words(change.candidate)}{_nothing_before(change)}'
             yield ViolationLine(scenario_id=change.scenario_id, text=text, is_new=True)
     for change in comparison.changes:
         for found in change.resolved_violations or ():
@@ -34,17 +34,41 @@ def violation_lines(comparison: BatchComparison) -> Iterator[ViolationLine]:
 def violation_summary(comparison: BatchComparison) -> Iterator[str]:
     """Yield the sentences beside the list: the scan's coverage where a side was not wholly scanned, else what an empty list means.
 
-    The note that violations are apart from the verdict stands only where both sides were wholly scanned.
+    Breaches in runs of the candidate that were not compared are counted, and where there are any nothing is called free of new ones. The
+    note that violations are apart from the verdict stands only where both sides were wholly scanned.
     """
     coverages = {"baseline": comparison.baseline_coverage, "candidate": comparison.candidate_coverage}
-    if not all(coverage.is_whole for coverage in coverages.values()):
+    is_whole = all(coverage.is_whole for coverage in coverages.values())
+    if not is_whole:
         said = ", ".join(f"{_coverage(coverage)} of the {side}" for side, coverage in coverages.items())
         yield f"Scanned for violations: {said}. What was not scanned is not known to be free of them."
-        return
-    if not any(line.is_new for line in violation_lines(comparison)):
-        yield "No new violation: every run of both batches was scanned."
-    yield APART
+    elif not any(line.is_new for line in violation_lines(comparison)):
+        yield from _without_new(comparison)
+    if comparison.uncompared_breaches:
+        was, breaches = ("was", "breaches") if comparison.uncompared_breaches == 1 else ("were", "breach")
+        runs = plural(comparison.uncompared_breaches, "run")
+        yield f"Beside the compared runs: {runs} of the candidate that {was} not compared {breaches} a policy."
+    if is_whole:
+        yield APART
+
+
+def _without_new(comparison: BatchComparison) -> Iterator[str]:
+    if not comparison.candidate_coverage.runs:
+        yield "No run of the candidate has steps, so that nothing was scanned for violations."
+    elif comparison.uncompared_breaches:
+        yield "The compared runs of the candidate breach nothing new."
+    else:
+        yield "No new violation: every run of both batches that has steps was scanned."
+
+
+def _nothing_before(change: ScenarioChange) -> str:
+    """Return why all that the candidate breaches is new, where the baseline has no steps to compare."""
+    if change.baseline is not None and change.baseline.trajectory_digest is not None:
+        return ""
+    if change.baseline is None and change.baseline_gap is None:
+        return "; the baseline does not have the scenario"
+    return f"; the baseline has no {'steps of it' if change.baseline is not None else 'run of it to compare'}"
 
 
 def _coverage(coverage: ScanCoverage) -> str:
-    return f"{coverage.scanned_runs:,} of {plural(coverage.runs, 'run')}"
+    return f"{coverage.scanned_runs:,} of {plural(coverage.runs, 'run')} with steps"

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from evalplatform.reports.batch_comparison_words import OUTCOME_WORDS
-from evalplatform.reports.visible import one_line
+from evalplatform.reports.batch_comparison_words import outcome_words
+from evalplatform.reports.visible import one_line, with_visible_spaces
 from evalplatform.runs.records import Run
 
 MAX_SHOWN_RUNS = 20
@@ -17,6 +17,6 @@ def run_failure_lines(runs: Sequence[Run]) -> Iterator[str]:
         yield "did not pass:"
     for run in failed[:MAX_SHOWN_RUNS]:
         reason = "" if run.reason is None else f": {run.reason}"
-        yield f"  {one_line(f'{run.scenario_id} run {run.order + 1}: {OUTCOME_WORDS[run.outcome]}{reason}')}"
+        yield f"  {one_line(f'{with_visible_spaces(run.scenario_id)} run {run.order + 1}: {outcome_words(run.outcome, run.leg)}{reason}')}"
     if (left := len(failed) - MAX_SHOWN_RUNS) > 0:
         yield f"  and {left:,} more; --json names them all"

@@ -10,6 +10,14 @@ HIDDEN = re.compile(
     "\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e007f]"
 )
 
+_INDISTINCT_SPACE = re.compile(r"[^\S ]|(?<=\s) |^ | $")
+"""White space that a page or a line shows as one space or not at all: any but a single plain space between two other characters."""
+
+
+def with_visible_spaces(name: str) -> str:
+    """Return `name` with every space that would be shown as another's as a token, so that `a  b` and `a b` do not read alike."""
+    return _INDISTINCT_SPACE.sub(lambda match: control_token(match[0]), name)
+
 
 def with_visible_controls(text: str) -> str:
     """Return `text` with every hidden control character as a token such as `⟨U+202E⟩`; a CRLF pair is a plain newline.

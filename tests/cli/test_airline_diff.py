@@ -34,9 +34,9 @@ def test_two_trials_a_side_show_flips_that_no_run_set_can_flag(command: Command,
     assert ran.code == 1
     assert f"Regressed: {len(lost)} of 50 compared scenarios passed in the baseline and fail in the candidate." in ran.out
     assert re.findall(r"^(airline-\d+) +newly failing", ran.out, re.M) == lost
-    assert "No drop detectable at this power: 0 flagged of 50 tested scenarios" in ran.out
+    assert "No drop can be flagged with so few runs (50 tested scenarios)" in ran.out
     assert "At 2 vs 2 graded runs no drop can be flagged (50 scenarios)." in ran.out
-    assert "Scanned for violations: 0 of 100 runs of the baseline" in ran.out
+    assert "Scanned for violations: 0 of 100 runs with steps of the baseline" in ran.out
     page = (tmp_path / "out" / "report-diffs" / f"{lost[0]}.html").read_text(encoding="utf-8")
     assert "Diverged here" in page
     assert '<a href="../report.html">' in page
@@ -48,6 +48,6 @@ def test_one_trial_a_side_shows_its_flips_and_says_what_they_cannot_tell(
     ran = command("diff", imported(command, tmp_path / "a.jsonl", 0), imported(command, tmp_path / "b.jsonl", 1))
     lost, won = passing_of[0] - passing_of[1], passing_of[1] - passing_of[0]
     assert ran.code == 1
-    assert ran.out.startswith(f"The gate would fail (regressed): {len(lost) + len(won)} flipped · ")
+    assert ran.out.startswith(f"The gate would fail (regressed): {len(lost)} flipped to failing · {len(won)} to passing · ")
     assert "An agent compared with itself flips too" in ran.out
     assert "at 4 vs 4 runs a drop from 4/4 is flagged at 1/4 or fewer" in ran.out

@@ -35,11 +35,23 @@ def test_run_sets_read_as_a_block_of_drops_flags_and_power() -> None:
 
 
 def test_nothing_flagged_never_reads_as_no_regression() -> None:
-    lines = block(of({"a": Told("P"), "b": Told("PPPP")}, {"a": Told("PPFF"), "b": Told("PPPF")}))
+    lines = block(of({"a": Told("P"), "b": Told("PPPP"), "c": Told("PPPP")}, {"a": Told("PPFF"), "b": Told("PPPF"), "c": Told("FPPP")}))
     assert "  - a  1/1 → 2/4  (p 0.344, cannot flag at 1 vs 4)" in lines
-    assert "  No drop detectable at this power: 0 flagged of 2 tested scenarios, 0.0 expected by chance." in lines
+    assert "  No drop detectable at this power: 0 flagged of 3 tested scenarios, 0.0 expected by chance." in lines
     assert "  At 1 vs 4 graded runs no drop can be flagged (1 scenario)." in lines
     assert not any("no regression" in line.lower() for line in lines)
+
+
+def test_where_nothing_could_be_flagged_no_flags_are_expected() -> None:
+    lines = block(of({"a": Told("PP")}, {"a": Told("FF")}))
+    assert "  No drop can be flagged with so few runs (1 tested scenario), and that none is says nothing." in lines
+    assert not any("expected by chance" in line for line in lines)
+
+
+def test_a_long_list_of_scenarios_is_cut_and_counted() -> None:
+    names = [f"s{number}" for number in range(9)]
+    lines = block(of(dict.fromkeys(names, Told("PP")), dict.fromkeys(names, Told("HH"))))
+    assert "  Without a graded run on a side, and so not tested: s0, s1, s2, s3, s4 and 4 more." in lines
 
 
 def test_budget_stops_and_missing_runs_are_disclosed() -> None:
@@ -54,7 +66,7 @@ def test_a_flagged_drop_beside_a_verdict_that_does_not_regress_is_said() -> None
     recovered = of({"a": Told("PPPP")}, {"a": Told("FFFP")})
     assert run_sets_against_verdict(recovered) == (
         "Run sets and verdict differ: 1 flagged drop is not newly failing (a). "
-        "The verdict (clean) rests on the most recent run of each scenario, and run sets do not decide it."
+        "The verdict (clean) rests on one run a side, the most recent that was made and not left ungraded; run sets do not decide it."
     )
     unlucky = of({"a": Told("PPPP")}, {"a": Told("PPPF")})
     assert str(run_sets_against_verdict(unlucky)).startswith(
@@ -65,6 +77,7 @@ def test_a_flagged_drop_beside_a_verdict_that_does_not_regress_is_said() -> None
 
 def test_one_run_a_side_says_what_it_cannot_tell_and_what_could() -> None:
     sentences = list(one_run_sentences(of({"a": Told("P")}, {"a": Told("F")})))
+    assert sentences[0].startswith("No scenario has more than one run on a side.")
     assert "cannot tell a change of the agent from chance" in sentences[0]
     assert "An agent compared with itself flips too" in sentences[1]
     assert sentences[2] == (
@@ -82,7 +95,7 @@ def test_replays_are_no_matter_of_chance() -> None:
         return batch._replace(header=batch.header.with_changes(scenarios=planned))
 
     (sentence,) = one_run_sentences(compared(replayed("P", 0), replayed("F", 1)))
-    assert sentence.startswith("Every scenario replays a recording, once on each side.")
+    assert sentence.startswith("All runs are replays of recordings, no more than one of a scenario on a side.")
 
 
 def test_the_figure_shows_the_largest_drops_and_says_what_it_leaves_out() -> None:
