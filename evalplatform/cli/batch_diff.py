@@ -22,7 +22,7 @@ from evalplatform.reports.batch_comparison_markdown import batch_comparison_mark
 from evalplatform.reports.batch_comparison_report import batch_comparison_report
 from evalplatform.reports.batch_comparison_v3 import V3Writer
 from evalplatform.reports.batch_comparison_words import change_words, counts_of_both, not_compared_reason, run_words
-from evalplatform.reports.headline_words import baseline_words, headline_sentence
+from evalplatform.reports.headline_words import Divergence, baseline_words
 from evalplatform.reports.trajectory_columns import trajectory_columns
 from evalplatform.reports.trajectory_diff_text import trajectory_diff_lines
 from evalplatform.reports.visible import one_line
@@ -37,15 +37,16 @@ def report_batches(sides: Sides, outputs: DiffOutputs) -> int:
     wants_json = outputs.prints_json or outputs.json_file is not None
     writer = V3Writer(data) if wants_json else None
     comparison = compare_batches(sides.baseline.runs, sides.candidate.runs, on_row=None if writer is None else writer.add)
+    divergence = first_divergence(comparison, sides.baseline, sides.candidate)
     if writer is not None:
-        writer.finish(comparison, choice=sides.choice)
-    _write_reports(comparison, sides, outputs)
+        writer.finish(comparison, choice=sides.choice, divergence=divergence)
+    _write_reports(comparison, sides, outputs, divergence)
     if outputs.json_file is not None:
         _write(outputs.json_file, data.getvalue())
     if outputs.prints_json:
         typer.echo(data.getvalue().decode(), nl=False)
     else:
-        for line in _lines(comparison, sides):
+        for line in _lines(comparison, sides, divergence):
             typer.echo(line)
     return _exit_code(comparison)
 
@@ -93,11 +94,10 @@ def _exit_code(comparison: BatchComparison) -> int:
     return FAILS if comparison.would_fail else PASSES
 
 
-def _lines(comparison: BatchComparison, sides: Sides) -> Iterator[str]:
-    report = batch_comparison_report(comparison, choice=sides.choice)
+def _lines(comparison: BatchComparison, sides: Sides, divergence: Divergence | None) -> Iterator[str]:
+    report = batch_comparison_report(comparison, choice=sides.choice, divergence=divergence)
     if sides.choice != "named":
         yield baseline_words(comparison.baseline, comparison.candidate, sides.choice)
-    yield one_line(headline_sentence(comparison, divergence=first_divergence(comparison, sides.baseline, sides.candidate)))
     yield from lines_above(report)
     if report.table.rows:
         yield ""
@@ -128,13 +128,14 @@ def _scenario_payload(row: ScenarioChange, found: RunDiff | None, comparison: Ba
     }
 
 
-def _write_reports(comparison: BatchComparison, sides: Sides, outputs: DiffOutputs) -> None:
+def _write_reports(comparison: BatchComparison, sides: Sides, outputs: DiffOutputs, divergence: Divergence | None) -> None:
     """Write the diff pages first, then the reports, so that no report leads to a page that there is not yet."""
     pages = _write_diff_pages(comparison, sides, outputs)
     for path, render in ((outputs.markdown, batch_comparison_markdown), (outputs.page, batch_comparison_html)):
         if path is not None:
             links = {scenario_id: outputs.address(file_name, seen_from=path) for scenario_id, file_name in pages.items()}
-            _write(path, render(batch_comparison_report(comparison, choice=sides.choice, diff_pages=links)).encode())
+            report = batch_comparison_report(comparison, choice=sides.choice, divergence=divergence, diff_pages=links)
+            _write(path, render(report).encode())
 
 
 def _write_diff_pages(comparison: BatchComparison, sides: Sides, outputs: DiffOutputs) -> dict[str, str]:

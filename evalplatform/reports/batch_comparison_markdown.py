@@ -14,13 +14,13 @@ def batch_comparison_markdown(report: BatchComparisonReport) -> str:
 
 
 def lines_above(report: BatchComparisonReport) -> Iterator[str]:
-    """Yield what a terminal shows above the table: both batches, what to know, verdict and counts."""
+    """Yield what a terminal shows above the table: headline, both batches, what to know, verdict and counts."""
+    yield one_line(report.headline.sentence)
     for fact in report.page.headline_facts:
         yield one_line(f"{fact.label}: {fact.value}")
     for notice in report.page.notices:
         yield one_line(f"{notice.level}: {notice.text}")
-    yield one_line(report.page.subtitle)
-    yield report.counts
+    yield from (one_line(line) for line in (report.page.subtitle, report.counts) if line)
 
 
 def lines_below(report: BatchComparisonReport) -> Iterator[str]:
@@ -39,11 +39,11 @@ def lines_below(report: BatchComparisonReport) -> Iterator[str]:
 def _blocks(report: BatchComparisonReport) -> Iterator[str]:
     page = report.page
     yield f"# {markdown_text(page.kind)}: {markdown_text(page.title)}\n"
+    yield f"**{markdown_text(report.headline.sentence)}**{_where_they_part(report)}\n"
     yield markdown_facts(page.headline_facts)
     if page.notices:
         yield markdown_notices(page.notices)
-    yield f"**{markdown_text(page.subtitle)}**\n"
-    yield f"{markdown_text(report.counts)}\n"
+    yield from (f"{markdown_text(line)}\n" for line in (page.subtitle, report.counts) if line)
     if report.caption is not None:
         yield f"{markdown_text(report.caption)}\n"
     if report.table.rows:
@@ -52,6 +52,11 @@ def _blocks(report: BatchComparisonReport) -> Iterator[str]:
         yield "".join(f"- {markdown_text(line)}\n" for line in report.lines)
     yield from (_passage(passage) for passage in report.passages)
     yield f"## What was compared\n\n{markdown_facts(page.facts)}"
+
+
+def _where_they_part(report: BatchComparisonReport) -> str:
+    """Return the link to the diff that the headline speaks of, after a space; nothing without such a page."""
+    return "" if report.headline_href is None else f" {markdown_cell(Cell(text='Where they part', href=report.headline_href))}"
 
 
 def _passage(passage: Passage) -> str:

@@ -20,6 +20,7 @@ from evalplatform.comparisons.batches.records import (
 )
 from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.values import Value
+from evalplatform.reports.headline_words import Divergence, Headline, headline_of
 from evalplatform.runs.records import Batch, ScanCoverage
 
 
@@ -27,6 +28,7 @@ class BatchComparisonV3(Value):
     """The file.
 
     Attributes:
+        headline: the gate's answer in a sentence, its counts, and where the first changed scenario's runs part.
         scenarios: every scenario's row, by id: both run ids, class, tolerance applied and declared, k/n of both run sets, violations.
         named: the ids of the scenarios that reports list, in their order.
         would_fail: whether the flip rule fails a gate.
@@ -35,6 +37,7 @@ class BatchComparisonV3(Value):
 
     scenarios: tuple[ScenarioChange, ...]
     schema_version: Literal[3] = SCHEMA_VERSION
+    headline: Headline
     named: tuple[str, ...]
     baseline: Batch
     candidate: Batch
@@ -53,11 +56,12 @@ class BatchComparisonV3(Value):
 
 
 class ReadComparison(NamedTuple):
-    """A comparison read back: the same value that was written, every scenario's row, and why the baseline was taken."""
+    """A comparison read back: the same value that was written, every scenario's row, why the baseline was taken, and the headline."""
 
     comparison: BatchComparison
     rows: tuple[ScenarioChange, ...]
     choice: BaselineChoice
+    headline: Headline
 
 
 class V3Writer:
@@ -73,13 +77,16 @@ class V3Writer:
         self._out.write((b",\n" if self._rows else b"\n") + row.model_dump_json().encode())
         self._rows += 1
 
-    def finish(self, comparison: BatchComparison, *, choice: BaselineChoice = "named") -> None:
-        """Write the rest; nothing is added any more."""
-        rest = _of_comparison(comparison, (), choice).model_dump_json(exclude={"scenarios"})
+    def finish(self, comparison: BatchComparison, *, choice: BaselineChoice = "named", divergence: Divergence | None = None) -> None:
+        """Write the rest, with the headline; nothing is added any more."""
+        headline = headline_of(comparison, choice=choice, divergence=divergence)
+        rest = _of_comparison(comparison, (), headline).model_dump_json(exclude={"scenarios"})
         self._out.write(f"\n],\n{rest.removeprefix('{')}\n".encode())
 
 
-def batch_comparison_v3(comparison: BatchComparison, rows: Iterable[ScenarioChange], *, choice: BaselineChoice = "named") -> bytes:
+def batch_comparison_v3(
+    comparison: BatchComparison, rows: Iterable[ScenarioChange], *, choice: BaselineChoice = "named", divergence: Divergence | None = None
+) -> bytes:
     """Return the file as bytes, of rows that are at hand; V3Writer writes it without holding them."""
     from io import BytesIO
 
@@ -87,7 +94,7 @@ def batch_comparison_v3(comparison: BatchComparison, rows: Iterable[ScenarioChan
     writer = V3Writer(out)
     for row in rows:
         writer.add(row)
-    writer.finish(comparison, choice=choice)
+    writer.finish(comparison, choice=choice, divergence=divergence)
     return out.getvalue()
 
 
@@ -109,15 +116,16 @@ def read_batch_comparison_v3(data: bytes, *, file: object = None) -> ReadCompari
         raise InputError(f"lists the scenario {missing!r} and has no row of it.", file=file, field="named")
     fields = {name: getattr(read, name) for name in BatchComparison.model_fields if name != "changes"}
     comparison = BatchComparison(changes=tuple(by_id[name] for name in read.named), **fields)
-    return ReadComparison(comparison, read.scenarios, read.baseline_choice)
+    return ReadComparison(comparison, read.scenarios, read.baseline_choice, read.headline)
 
 
-def _of_comparison(comparison: BatchComparison, rows: tuple[ScenarioChange, ...], choice: BaselineChoice) -> BatchComparisonV3:
+def _of_comparison(comparison: BatchComparison, rows: tuple[ScenarioChange, ...], headline: Headline) -> BatchComparisonV3:
     fields = {name: getattr(comparison, name) for name in BatchComparison.model_fields if name != "changes"}
     return BatchComparisonV3(
         scenarios=rows,
         named=tuple(change.scenario_id for change in comparison.changes),
-        baseline_choice=choice,
+        headline=headline,
+        baseline_choice=headline.choice,
         would_fail=comparison.would_fail,
         **fields,
     )

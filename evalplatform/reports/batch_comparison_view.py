@@ -2,6 +2,7 @@
 
 from evalplatform.comparisons.batches.records import ChangeClass, ComparisonVerdict
 from evalplatform.kernel.values import Value
+from evalplatform.reports.headline_words import Headline
 from evalplatform.reports.page import Page
 from evalplatform.reports.view import Figure, Table, Tone
 
@@ -37,7 +38,10 @@ class BatchComparisonReport(Value):
     """A comparison of two batches as a reader sees it.
 
     Attributes:
-        page: title, verdict sentence, both batches, notices; its sections and figures are empty.
+        page: title, verdict sentence (empty where the headline already says that nothing could be compared), both batches, notices; its
+            sections and figures are empty.
+        headline: the gate's answer, above all else.
+        headline_href: the page of the diff where the first changed scenario's runs part; None without one.
         verdict: for colours.
         counts: the line of counts below the verdict.
         filters: the classes of that line.
@@ -49,6 +53,8 @@ class BatchComparisonReport(Value):
     """
 
     page: Page
+    headline: Headline
+    headline_href: str | None
     verdict: ComparisonVerdict
     counts: str
     filters: tuple[Filter, ...]

@@ -1,9 +1,12 @@
 """The headline comparison in two sentences: what was compared and why, then the gate's answer with its counts."""
 
+from pydantic import Field
+
 from evalplatform.comparisons.batches.records import BaselineChoice, BatchComparison
 from evalplatform.kernel.text import plural
 from evalplatform.kernel.values import Value
 from evalplatform.reports.batch_comparison_words import flipped_to_failed, incomparable_words, short_batch_words
+from evalplatform.reports.visible import with_visible_spaces
 from evalplatform.runs.records import Batch
 
 CHOICE_WORDS: dict[BaselineChoice, str] = {
@@ -17,24 +20,70 @@ class Divergence(Value):
     """Where two compared runs part first: a scenario, and the 1-based step of the candidate (of the baseline where only that goes on)."""
 
     scenario_id: str
-    step: int
+    step: int = Field(ge=1)
+
+
+class HeadlineCounts(Value):
+    """The numbers of the headline: scenarios, each under one name. Those that could not run are no flips; `compared` are all compared."""
+
+    flipped_to_failing: int = Field(ge=0)
+    flipped_to_passing: int = Field(ge=0)
+    could_not_run: int = Field(ge=0)
+    degraded: int = Field(ge=0)
+    path_drift: int = Field(ge=0)
+    dropped: int = Field(ge=0)
+    added: int = Field(ge=0)
+    not_compared: int = Field(ge=0)
+    compared: int = Field(ge=0)
+
+
+class Headline(Value):
+    """The headline comparison, as every form of a report has it.
+
+    Attributes:
+        sentence: the gate's answer with its counts, and where the runs part first.
+        counts: its numbers; None where no scenario was compared, so that there are none.
+        choice: why this baseline.
+        first_divergence: where the first changed scenario's runs part; None where no two kept trajectories differ.
+    """
+
+    sentence: str
+    counts: HeadlineCounts | None
+    choice: BaselineChoice
+    first_divergence: Divergence | None
+
+
+def headline_of(comparison: BatchComparison, *, choice: BaselineChoice = "named", divergence: Divergence | None = None) -> Headline:
+    """Return the headline of a comparison."""
+    return Headline(
+        sentence=headline_sentence(comparison, divergence=divergence),
+        counts=headline_counts(comparison) if comparison.compared else None,
+        choice=choice,
+        first_divergence=divergence,
+    )
 
 
 def baseline_words(baseline: Batch, candidate: Batch, choice: BaselineChoice) -> str:
-    """Return what is compared with what, and why: `b-2 vs b-1 (the previous batch)`."""
-    return f"{short_batch_words(candidate)} vs {short_batch_words(baseline)} ({CHOICE_WORDS[choice]})"
+    """Return what is compared with what, and why: `Candidate b-2 against baseline b-1 (the previous batch)`."""
+    return f"Candidate {short_batch_words(candidate)} against baseline {short_batch_words(baseline)} ({CHOICE_WORDS[choice]})"
 
 
 def headline_sentence(comparison: BatchComparison, *, divergence: Divergence | None = None) -> str:
     """Return the gate's answer with its counts, and where the runs part first.
 
-    A clean result states its counts. One that could not be computed says so and why, and has no counts: it never reads as clean.
+    A clean result states its counts. One that was computed in part says so before them, and one that could not be computed says why and has
+    none: neither reads as clean.
     """
-    if comparison.verdict == "incomparable":
+    counts = f"{' · '.join(_counts(comparison))}."
+    if comparison.incomparable_reason == "partly_compared":
+        said = f"The gate has no answer, the comparison being partial: {incomparable_words(comparison)}. Counted: {counts}"
+    elif comparison.verdict == "incomparable":
         return unanswered_headline(incomparable_words(comparison))
-    answer = "fail" if comparison.would_fail else "pass"
-    said = f"The gate would {answer} ({comparison.verdict}): {' · '.join(_counts(comparison))}."
-    return said if divergence is None else f"{said} First divergence at step {divergence.step} in {divergence.scenario_id}."
+    else:
+        said = f"The gate would {'fail' if comparison.would_fail else 'pass'} ({comparison.verdict}): {counts}"
+    if divergence is None:
+        return said
+    return f"{said} First divergence at step {divergence.step} in {with_visible_spaces(divergence.scenario_id)}."
 
 
 def unanswered_headline(reason: str) -> str:
@@ -42,17 +91,32 @@ def unanswered_headline(reason: str) -> str:
     return f"The comparison could not be computed: {reason.rstrip('.')}."
 
 
+def headline_counts(comparison: BatchComparison) -> HeadlineCounts:
+    """Return the numbers of the headline."""
+    counts = comparison.counts
+    return HeadlineCounts(
+        flipped_to_failing=flipped_to_failed(comparison),
+        flipped_to_passing=counts.get("newly_passing", 0),
+        could_not_run=comparison.could_not_run,
+        degraded=counts.get("degraded", 0),
+        path_drift=counts.get("path_drift", 0),
+        dropped=counts.get("dropped", 0),
+        added=counts.get("added", 0),
+        not_compared=counts.get("not_compared", 0),
+        compared=comparison.compared,
+    )
+
+
 def _counts(comparison: BatchComparison) -> list[str]:
     """Return the flips and path drifts, also where there are none, what else there is, and the number of compared scenarios."""
-    counts = comparison.counts
-    flipped = flipped_to_failed(comparison) + counts.get("newly_passing", 0)
-    others = {
-        "could not run": comparison.could_not_run,
-        "degraded": counts.get("degraded", 0),
-        "path drift": counts.get("path_drift", 0),
-        "dropped": counts.get("dropped", 0),
-        "added": counts.get("added", 0),
-        "not compared": counts.get("not_compared", 0),
-    }
-    shown = [f"{number:,} {name}" for name, number in others.items() if number or name == "path drift"]
-    return [f"{flipped:,} flipped", *shown, plural(comparison.compared, "scenario")]
+    numbers = headline_counts(comparison).model_dump()
+    flips, compared = _flips(numbers.pop("flipped_to_failing"), numbers.pop("flipped_to_passing")), numbers.pop("compared")
+    shown = [f"{number:,} {name.replace('_', ' ')}" for name, number in numbers.items() if number or name == "path_drift"]
+    return [*flips, *shown, plural(compared, "scenario")]
+
+
+def _flips(failing: int, passing: int) -> list[str]:
+    """Return the flips by direction, where there are any: `9 flipped to failing`, `10 to passing`; `0 flipped` without one."""
+    if not failing:
+        return [f"{passing:,} flipped to passing" if passing else "0 flipped"]
+    return [f"{failing:,} flipped to failing", *([f"{passing:,} to passing"] if passing else [])]

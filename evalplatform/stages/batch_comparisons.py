@@ -9,13 +9,13 @@ from evalplatform.comparisons.batches.records import BatchComparison, HeadlineCh
 from evalplatform.kernel.errors import InputError
 from evalplatform.reports.batch_comparison_html import batch_comparison_html
 from evalplatform.reports.batch_comparison_markdown import batch_comparison_markdown
-from evalplatform.reports.batch_comparison_report import COLUMNS, batch_comparison_report
+from evalplatform.reports.batch_comparison_report import batch_comparison_report
 from evalplatform.reports.batch_comparison_v3 import V3Writer
 from evalplatform.reports.batch_comparison_view import BatchComparisonReport
 from evalplatform.reports.batch_comparison_words import counts_line, verdict_sentence
 from evalplatform.reports.html import Download
 from evalplatform.reports.view import Table
-from evalplatform.stages.batch_diff import diff_page_names, diff_pages
+from evalplatform.stages.batch_diff import diff_page_names, diff_pages, first_divergence
 from evalplatform.stages.batch_sides import stored_side
 from evalplatform.stages.context import StageKey, StageResult, stored_result, unchanged_result
 from evalplatform.stages.facts import as_facts
@@ -23,7 +23,7 @@ from evalplatform.stages.runs_context import RunsContext
 from evalplatform.stages.runs_facts import BatchComparisonFacts
 
 ASSET = "batch_comparisons"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 JSON_FILE = "batch-comparison.json"
 MARKDOWN_FILE = "batch-comparison.md"
 HTML_FILE = "batch-comparison.html"
@@ -54,10 +54,12 @@ def materialize_batch_comparison(context: RunsContext, candidate_id: str) -> Sta
     data = BytesIO()
     writer = V3Writer(data)
     comparison = compare_batches(baseline.runs, candidate.runs, on_row=writer.add)
-    writer.finish(comparison, choice=chosen.choice)
+    divergence = first_divergence(comparison, baseline, candidate)
+    writer.finish(comparison, choice=chosen.choice, divergence=divergence)
     names = {name: f"{DIFF_PREFIX}{file}" for name, file in islice(diff_page_names(comparison).items(), MOST_DIFF_PAGES)}
     pages = list(diff_pages(comparison, baseline, candidate, names=names, comparison_file=HTML_FILE))
-    report = batch_comparison_report(comparison, choice=chosen.choice, diff_pages={page.scenario_id: page.file_name for page in pages})
+    links = {page.scenario_id: page.file_name for page in pages}
+    report = batch_comparison_report(comparison, choice=chosen.choice, divergence=divergence, diff_pages=links)
     downloads = [Download(label="Markdown", file_name=MARKDOWN_FILE), Download(label="JSON", file_name=JSON_FILE)]
     files = {
         JSON_FILE: data.getvalue(),
@@ -112,6 +114,6 @@ def _facts(comparison: BatchComparison, chosen: HeadlineChoice, report: BatchCom
 
 def _preview(table: Table) -> Table | None:
     """Return the first rows, with the columns that fit beside Dagster's panels; the pages that rows lead to lie elsewhere."""
-    places = [place for place, column in enumerate(COLUMNS) if column.label in PREVIEW_COLUMNS]
+    places = [place for place, column in enumerate(table.columns) if column.label in PREVIEW_COLUMNS]
     rows = (tuple(row[place].model_copy(update={"href": None}) for place in places) for row in table.rows[:PREVIEW_ROWS])
-    return Table(columns=tuple(COLUMNS[place] for place in places), rows=tuple(rows)) if table.rows else None
+    return Table(columns=tuple(table.columns[place] for place in places), rows=tuple(rows)) if table.rows else None

@@ -34,7 +34,7 @@ def test_two_bundles_need_no_project_and_a_regression_exits_1(command: Command, 
     ran = command("diff", *bundles)
     assert ran.code == 1
     assert ran.out.splitlines()[0] == (
-        "The gate would fail (regressed): 3 flipped · 1 could not run · 1 degraded · 1 path drift · 1 dropped · 1 added · "
+        "The gate would fail (regressed): 2 flipped to failing · 1 to passing · 1 could not run · 1 degraded · 1 path drift · 1 dropped · 1 added · "
         "1 not compared · 12 scenarios. First divergence at step 4 in collapse."
     )
     assert "3 newly failing · 1 newly passing · 1 degraded · 1 path drift · 1 dropped · 1 added · 1 not compared" in ran.out
@@ -65,7 +65,7 @@ def test_what_could_not_be_compared_exits_2_and_is_never_clean(command: Command,
     fine = write_bundle(tmp_path / "fine.jsonl", batch_of({"a": Told("P")}))
     ran = command("diff", stopped, fine)
     assert ran.code == 2
-    assert ran.out.startswith("The comparison could not be computed: no scenario has a verdict on both sides.\n")
+    assert ran.out.startswith("The comparison could not be computed: no compared run has a verdict on both sides.\n")
     assert "a — the baseline's run could not run (harness): connection refused" in ran.out
 
 
@@ -181,8 +181,8 @@ def test_without_batches_the_newest_is_compared_with_the_one_before_it(command: 
     ran = command("diff")
     assert ran.code == 1
     assert ran.out.splitlines()[:2] == [
-        f"{second} vs {first} (the previous batch)",
-        "The gate would fail (regressed): 1 flipped · 0 path drift · 2 scenarios. First divergence at step 4 in a.",
+        f"Candidate {second} against baseline {first} (the previous batch)",
+        "The gate would fail (regressed): 1 flipped to failing · 0 path drift · 2 scenarios. First divergence at step 4 in a.",
     ]
     assert f"Baseline (the previous batch): {first}" in ran.out
     assert command("diff", first, second).code == 1

@@ -9,7 +9,8 @@ def test_the_headline_leads_with_the_gates_answer_and_the_counts() -> None:
     candidate = batch_of({"refund-over-threshold": Told("F"), "b": Told("P", tools=("x",)), "c": Told("P")}, hours=1)
     said = headline_sentence(compared(baseline, candidate), divergence=Divergence(scenario_id="refund-over-threshold", step=3))
     assert said == (
-        "The gate would fail (regressed): 1 flipped · 1 path drift · 3 scenarios. First divergence at step 3 in refund-over-threshold."
+        "The gate would fail (regressed): 1 flipped to failing · 1 path drift · 3 scenarios. "
+        "First divergence at step 3 in refund-over-threshold."
     )
 
 
@@ -24,7 +25,26 @@ def test_the_headline_leaves_nothing_uncounted() -> None:
     candidate = batch_of({"a": Told("H"), "b": Told("P"), "c": Told("F", points=20), "new": Told("P"), "h": Told("P")}, hours=1)
     assert headline_sentence(compared(baseline, candidate)) == (
         "The gate would fail (regressed): "
-        "1 flipped · 1 could not run · 1 degraded · 0 path drift · 1 dropped · 1 added · 1 not compared · 3 scenarios."
+        "1 flipped to passing · 1 could not run · 1 degraded · 0 path drift · 1 dropped · 1 added · 1 not compared · 3 scenarios."
+    )
+
+
+def test_flips_are_counted_by_direction() -> None:
+    worse, better = {"a": Told("P"), "b": Told("P"), "c": Told("F")}, {"a": Told("F"), "b": Told("F"), "c": Told("P")}
+    assert "(regressed): 2 flipped to failing · 1 to passing · 0 path drift" in headline_sentence(
+        compared(batch_of(worse), batch_of(better, hours=1))
+    )
+    assert "(improved): 1 flipped to passing · 0 path drift" in headline_sentence(
+        compared(batch_of({"a": Told("F")}), batch_of({"a": Told("P")}, hours=1))
+    )
+
+
+def test_a_comparison_in_part_has_counts_and_no_answer() -> None:
+    baseline = batch_of({"a": Told("F"), "b": Told("P"), "c": Told("P")})
+    candidate = batch_of({"a": Told("P"), "b": Told("U"), "c": Told("U")}, hours=1)
+    assert headline_sentence(compared(baseline, candidate)) == (
+        "The gate has no answer, the comparison being partial: 2 scenarios could not be compared; the 1 that could is not newly failing, "
+        "which is not the same as clean. Counted: 1 flipped to passing · 0 path drift · 2 not compared · 1 scenario."
     )
 
 
@@ -34,13 +54,18 @@ def test_a_headline_that_could_not_be_computed_says_why_and_shows_no_counts() ->
     assert headline_sentence(expired) == (
         f"The comparison could not be computed: the baseline {batch.batch.id} has expired, and its runs are no longer kept."
     )
-    assert "scenario has a verdict" in headline_sentence(compared(batch_of({"a": Told("H")}), batch_of({"a": Told("P")}, hours=1)))
+    assert "no compared run has a verdict on both sides" in headline_sentence(
+        compared(batch_of({"a": Told("H")}), batch_of({"a": Told("P")}, hours=1))
+    )
 
 
 def test_the_baseline_is_named_with_why_it_was_chosen() -> None:
     before, after = batch_of({"a": Told("P")}).batch, batch_of({"a": Told("P")}, hours=1, truncated_reason="the spend cap").batch
-    assert baseline_words(before, after, "previous_batch") == f"{after.id} (truncated) vs {before.id} (the previous batch)"
+    assert (
+        baseline_words(before, after, "previous_batch")
+        == f"Candidate {after.id} (truncated) against baseline {before.id} (the previous batch)"
+    )
     compacted = before.with_changes(retention="compacted")
     assert baseline_words(compacted, after, "last_gate") == (
-        f"{after.id} (truncated) vs {before.id} (compacted) (the batch that its last gate compared it with)"
+        f"Candidate {after.id} (truncated) against baseline {before.id} (compacted) (the batch that its last gate compared it with)"
     )
