@@ -17,20 +17,27 @@ def list_batches(
     project: ProjectOption = None,
     json_result: JsonOption = False,
 ) -> int:
-    """List the stored batches, newest first: commit, branch, time, runs, how many passed. Exit code 1 when there is none."""
+    """List the stored batches, newest first: commit, branch, time, runs, how many passed. Exit code 1 when there is none.
+
+    A batch that was gone on with and stored again names the one that stands for it: comparisons and counts take only that one.
+    """
     import orjson
 
     from evalplatform.cli.console import required_project, say
     from evalplatform.reports.batch_overview import batch_json, batch_list_lines
+    from evalplatform.runs.recordings import continued_as
     from evalplatform.wiring import OpenedProject
 
     with OpenedProject(required_project(project)) as opened:
         found = list(opened.batch_store.batches(limit=limit + 1))
-    shown = found[:limit]
+        shown = found[:limit]
+        since = shown[-1].header.recorded_at if shown else None  # a batch beyond the limit may stand for the last one shown
+        continued = continued_as(opened.batch_store.batches(since=since)) if shown else {}
     if json_result:
-        typer.echo(orjson.dumps([batch_json(batch) for batch in shown], option=orjson.OPT_INDENT_2).decode())
+        result = [batch_json(batch) | {"continued_as": continued.get(batch.id)} for batch in shown]
+        typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2).decode())
     else:
-        for line in batch_list_lines(shown):
+        for line in batch_list_lines(shown, continued):
             typer.echo(line)
     if len(found) > limit:
         say(f"there are older ones: --limit shows more than {limit:,}.")

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from pydantic import AwareDatetime, Field
 
 from evalplatform.kernel.values import Value
+from evalplatform.runs.recordings import most_complete
 from evalplatform.runs.records import Batch, OneLine, Run
 from evalplatform.stats.pass_counts import PassCount
 
@@ -29,12 +30,14 @@ RunsOf = Callable[[str], Iterable[Run]]
 class BatchWindow(NamedTuple):
     """The batches that are read, newest first, and how many of the window are not.
 
-    `compacted` and `expired` batches no longer hold whole run sets; `beyond_limit` whole ones are older than the newest `MOST_BATCHES`.
+    `continued` ones were gone on with and stored again, so that another batch holds their runs; `compacted` and `expired` batches no longer
+    hold whole run sets; `beyond_limit` whole ones are older than the newest `MOST_BATCHES`.
     """
 
     since: datetime
     until: datetime
     batches: tuple[Batch, ...]
+    continued: int
     compacted: int
     expired: int
     beyond_limit: int
@@ -80,7 +83,7 @@ class InstabilityReading(Value):
     Attributes:
         since, until: the window of recorded times, in which a batch from a clock that is ahead is taken in as well.
         batches_read: whole batches of the window, at most `MOST_BATCHES`.
-        compacted, expired, beyond_limit: batches of the window that were not read, as in `BatchWindow`.
+        continued, compacted, expired, beyond_limit: batches of the window that were not read, as in `BatchWindow`.
         without_commit: of the batches read, those that name no commit and so are comparable with none.
         repeated_commits: commits with live graded runs in two or more of the batches read.
         scenarios_compared: scenarios that have such runs in two or more batches of one commit.
@@ -90,6 +93,7 @@ class InstabilityReading(Value):
     since: AwareDatetime
     until: AwareDatetime
     batches_read: int = Field(ge=0)
+    continued: int = Field(default=0, ge=0)
     compacted: int = Field(ge=0)
     expired: int = Field(ge=0)
     beyond_limit: int = Field(ge=0)
@@ -133,13 +137,15 @@ def batch_window(batches: Iterable[Batch], *, now: datetime) -> BatchWindow:
         now: the end of the window, timezone-aware.
     """
     since = window_start(now)
-    of_window = [batch for batch in batches if batch.header.recorded_at >= since]
+    stored = [batch for batch in batches if batch.header.recorded_at >= since]
+    of_window = list(most_complete(stored))
     whole = [batch for batch in of_window if batch.retention == "whole"]
     states = Counter(batch.retention for batch in of_window)
     return BatchWindow(
         since=since,
         until=now,
         batches=tuple(whole[:MOST_BATCHES]),
+        continued=len(stored) - len(of_window),
         compacted=states["compacted"],
         expired=states["expired"],
         beyond_limit=max(0, len(whole) - MOST_BATCHES),
@@ -174,6 +180,7 @@ def unstable_scenarios(window: BatchWindow, *, runs_of: RunsOf) -> InstabilityRe
         since=window.since,
         until=window.until,
         batches_read=len(window.batches),
+        continued=window.continued,
         compacted=window.compacted,
         expired=window.expired,
         beyond_limit=window.beyond_limit,

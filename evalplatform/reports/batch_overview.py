@@ -1,13 +1,13 @@
 """Recorded batches as text and JSON: the list of them, and one with its scenarios."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evalplatform.comparisons.batches.scenario_runs import ScenarioRuns
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.batch_comparison_words import TOLERANCE_WORDS, count_words, shortfall_words
-from evalplatform.reports.visible import one_line
+from evalplatform.reports.visible import one_line, with_visible_spaces
 from evalplatform.runs.records import Batch, ScanCoverage
 
 LIST_TITLES = ("Batch", "Commit", "Branch", "Recorded (UTC)", "Runs", "Passed/graded", "State")
@@ -16,10 +16,13 @@ COMMIT_CHARS = 12
 NOT_DECLARED = "not declared"
 
 
-def batch_list_lines(batches: Sequence[Batch]) -> Iterator[str]:
-    """Yield batches as a table in the order given, columns aligned; nothing where there is none."""
+def batch_list_lines(batches: Sequence[Batch], continued: Mapping[str, str]) -> Iterator[str]:
+    """Yield batches as a table in the order given, columns aligned; nothing where there is none.
+
+    `continued` holds, by the id of a batch that was gone on with, the id of the one that stands for it now.
+    """
     if batches:
-        yield from _table(LIST_TITLES, (_list_cells(batch) for batch in batches))
+        yield from _table(LIST_TITLES, (_list_cells(batch, continued.get(batch.id)) for batch in batches))
 
 
 def batch_lines(batch: Batch, scenarios: Iterable[ScenarioRuns]) -> Iterator[str]:
@@ -66,9 +69,10 @@ def _facts(batch: Batch) -> Iterator[tuple[str, str]]:
     yield "content", batch.content_digest
 
 
-def _list_cells(batch: Batch) -> tuple[str, ...]:
+def _list_cells(batch: Batch, continued_as: str | None) -> tuple[str, ...]:
     shortened = (batch.header.commit or words.MISSING)[:COMMIT_CHARS]
-    lacks = [*(["truncated"] if batch.truncated else []), *([batch.retention] if batch.retention != "whole" else [])]
+    gone_on_with = [] if continued_as is None else [f"continued as {continued_as}"]
+    lacks = [*gone_on_with, *(["truncated"] if batch.truncated else []), *([batch.retention] if batch.retention != "whole" else [])]
     return (
         batch.id,
         shortened,
@@ -84,8 +88,8 @@ def _scenario_cells(scenario: ScenarioRuns) -> tuple[str, ...]:
     planned = scenario.planned
     tolerance = None if planned is None else planned.tolerance
     return (
-        scenario.scenario_id,
-        count_words(scenario.runs),
+        with_visible_spaces(scenario.scenario_id),
+        f"{count_words(scenario.runs)}{' (replay)' if planned is not None and planned.leg == 'replay' else ''}",
         NOT_DECLARED if planned is None else f"{planned.planned_runs:,}",
         NOT_DECLARED if planned is None else planned.tier,
         NOT_DECLARED if tolerance is None else TOLERANCE_WORDS[tolerance],

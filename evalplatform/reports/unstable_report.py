@@ -77,6 +77,8 @@ def read_sentence(reading: InstabilityReading) -> str:
 
 def left_out_sentences(reading: InstabilityReading) -> Iterator[str]:
     """Yield which batches of the window say nothing here, and why."""
+    if reading.continued:
+        yield f"Left out: {reading.continued:,} {_batches(reading.continued)} that went on as another batch, which is read."
     gone = [f"{count:,} {state}" for state, count in (("compacted", reading.compacted), ("expired", reading.expired)) if count]
     if gone:
         yield f"Left out: {words.listed(gone)} {_batches(reading.compacted + reading.expired)}, which no longer hold whole run sets."
@@ -132,7 +134,8 @@ def _batches_cell(one: UnstableScenario) -> str:
 def _facts(reading: InstabilityReading) -> Iterator[Fact]:
     yield Fact(label="Window", value=f"{reading.since:%Y-%m-%d %H:%M} to {reading.until:%Y-%m-%d %H:%M} UTC, {WINDOW_DAYS} days")
     yield Fact(label="Batches read", value=words.count(reading.batches_read))
-    yield Fact(label="Left out", value=f"{reading.compacted:,} compacted, {reading.expired:,} expired, {reading.beyond_limit:,} older")
+    gone = f"{reading.continued:,} gone on with, {reading.compacted:,} compacted, {reading.expired:,} expired"
+    yield Fact(label="Left out", value=f"{gone}, {reading.beyond_limit:,} older")
     yield Fact(label="Without a commit", value=words.count(reading.without_commit))
     yield Fact(label="Commits that ran twice or more", value=words.count(reading.repeated_commits))
     yield Fact(label="Scenarios compared", value=words.count(reading.scenarios_compared))

@@ -53,7 +53,7 @@ def _inputs(window: BatchWindow) -> dict[str, str]:
     """Return what the reading depends on: which batches are read, and how many are left out. The hour at which they are read is none."""
     return {
         "batches": json_digest([[batch.id, batch.content_digest] for batch in window.batches]),
-        "left_out": json_digest([window.compacted, window.expired, window.beyond_limit]),
+        "left_out": json_digest([window.continued, window.compacted, window.expired, window.beyond_limit]),
     }
 
 

@@ -48,6 +48,14 @@ def test_separate_batches_of_one_commit_disagree_or_not(first: str, second: str,
     assert names(reading) == (["refund"] if unstable else [])
 
 
+def test_a_batch_that_was_gone_on_with_is_no_second_batch_of_its_commit() -> None:
+    stopped = recorded({"refund": "PU"}, truncated_reason="the spend cap of $1 was reached")
+    reading = reading_of(stopped, recorded({"refund": "PF"}))
+    assert (reading.unstable, reading.repeated_commits, reading.batches_read, reading.continued) == ((), 0, 1, 1)
+    beside = reading_of(stopped, recorded({"refund": "PF"}), recorded({"refund": "PP"}, days_ago=1))
+    assert [evidence.outcome for evidence in beside.unstable[0].batches] == ["mixed", "passed"]
+
+
 def test_the_same_scenario_on_two_commits_is_no_instability() -> None:
     reading = reading_of(recorded({"refund": "P"}, commit="aaa"), recorded({"refund": "F"}, commit="bbb"))
     assert (reading.unstable, reading.repeated_commits, reading.has_evidence) == ((), 0, False)

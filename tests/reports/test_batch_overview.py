@@ -5,6 +5,7 @@ import pytest
 from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
 from evalplatform.comparisons.batches.scenario_runs import runs_by_scenario
 from evalplatform.reports.batch_overview import batch_lines, batch_list_lines, coverage_words
+from evalplatform.reports.run_lines import run_failure_lines
 from evalplatform.runs.bundle import BundleSummary
 from evalplatform.runs.records import Batch, Retention, Run, ScanCoverage, Violation
 from tests.support.recorded_batches import recorded
@@ -45,9 +46,15 @@ def test_a_batch_that_was_compacted_or_expired_says_so_and_misses_no_run(retenti
     lines = lines_of(batch, summary.runs[:1] if retention == "compacted" else ())
     assert any(said in line for line in lines)
     assert not any("missing" in line for line in lines)
-    assert next(line for line in list(batch_list_lines([batch]))[1:]).endswith(retention)
+    assert next(line for line in list(batch_list_lines([batch], {}))[1:]).endswith(retention)
+
+
+def test_a_scenario_that_was_replayed_says_so_beside_its_count() -> None:
+    summary = recorded({"a": "P"}, leg="replay")
+    assert "1/1 (replay)" in lines_of(summary.batch, summary.runs)[-1]
+    assert list(run_failure_lines(recorded({"a": "F"}, leg="replay").runs))[-1].startswith("  a run 1: failed (replay): ")
 
 
 def test_a_name_cannot_reorder_the_table() -> None:
     summary = recorded({"a\u202eb": "P"}, branch="x\u202ey")
-    assert "\u202e" not in "".join([*lines_of(summary.batch, summary.runs), *batch_list_lines([summary.batch])])
+    assert "\u202e" not in "".join([*lines_of(summary.batch, summary.runs), *batch_list_lines([summary.batch], {})])

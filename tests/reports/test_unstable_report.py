@@ -52,8 +52,9 @@ def test_the_lines_show_passes_over_graded_runs_by_batch_and_what_else_differs()
 
 
 def test_what_is_left_out_is_said_and_counted() -> None:
-    reading = reading_of(*FLIPPED, compacted=3, expired=1, beyond_limit=2, without_commit=1)
-    assert list(unstable_lines(reading))[-3:] == [
+    reading = reading_of(*FLIPPED, continued=1, compacted=3, expired=1, beyond_limit=2, without_commit=1)
+    assert list(unstable_lines(reading))[-4:] == [
+        "Left out: 1 batch that went on as another batch, which is read.",
         "Left out: 3 compacted and 1 expired batches, which no longer hold whole run sets.",
         "Left out: 2 older batches: only the newest 200 are read.",
         "1 batch names no commit, and so can be set beside no other.",

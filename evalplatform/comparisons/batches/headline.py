@@ -4,13 +4,16 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from evalplatform.comparisons.batches.records import BatchComparison, HeadlineChoice, ScenarioChange
+from evalplatform.runs.recordings import is_same_recording, most_complete
 from evalplatform.runs.records import Batch
 
 
 def headline_baseline(
     newest_first: Iterable[Batch], candidate: Batch | None = None, *, last_gate_baseline: str | None = None
 ) -> HeadlineChoice | None:
-    """Choose the two batches of the headline comparison, and say why the baseline was taken. Expired batches are never taken.
+    """Choose the two batches of the headline comparison, and say why the baseline was taken.
+
+    Expired batches are never taken, nor is one that was gone on with and stored again: only the most complete batch of a recording is.
 
     Args:
         newest_first: a project's batches, newest first, as stores give them; read only as far as needed.
@@ -19,10 +22,10 @@ def headline_baseline(
             among the batches and is another than the candidate: a batch that was gated against itself says nothing of a change.
 
     Returns:
-        The last gate's baseline, else the batch recorded just before the candidate; None where there is neither, or the candidate has
-        expired.
+        The last gate's baseline, else the batch recorded just before the candidate, in a recording of its own; None where there is neither,
+        or the candidate has expired.
     """
-    kept = (batch for batch in newest_first if batch.retention != "expired")
+    kept = (batch for batch in most_complete(newest_first) if batch.retention != "expired")
     candidate = candidate or next(kept, None)
     if candidate is None or candidate.retention == "expired":
         return None
@@ -30,7 +33,7 @@ def headline_baseline(
     for batch in kept:
         if batch.id == last_gate_baseline and batch.id != candidate.id:
             return HeadlineChoice(baseline=batch, candidate=candidate, choice="last_gate")
-        if previous is None and _age(batch) < _age(candidate):
+        if previous is None and _age(batch) < _age(candidate) and not is_same_recording(batch, candidate):
             previous = batch
         if previous is not None and last_gate_baseline in (None, candidate.id):
             break

@@ -61,13 +61,28 @@ def test_a_long_history_is_read_only_as_far_as_needed() -> None:
     read: list[str] = []
 
     def history() -> Iterator[Batch]:
-        for batch in (NEW, MIDDLE, OLD):
+        for batch in (NEW, MIDDLE, OLD, recorded(-1), recorded(-2)):
             read.append(batch.id)
             yield batch
 
     assert headline_baseline(history()) is not None
     assert headline_baseline(history(), last_gate_baseline=NEW.id) is not None
-    assert read == [NEW.id, MIDDLE.id] * 2
+    assert read == [NEW.id, MIDDLE.id, OLD.id] * 2  # one more tells that the recording of the middle one has no other batch
+
+
+def test_a_batch_that_was_gone_on_with_is_neither_side_and_never_the_baseline_of_its_own_recording() -> None:
+    whole = side({"s": runs(1, 1)}, hours=3).batch
+    stopped = side({"s": [*runs(1), run("ungraded")]}, hours=3).batch.with_changes(truncated_reason="the spend cap")
+    assert stopped.header == whole.header
+    for first, second in ((whole, stopped), (stopped, whole)):
+        for candidate in (None, whole, stopped):
+            choice = headline_baseline([first, second, NEW], candidate)
+            assert choice is not None
+            assert (choice.candidate, choice.baseline) == (candidate or whole, NEW)
+        later = recorded(4)
+        choice = headline_baseline([later, first, second, NEW])
+        assert choice is not None
+        assert (choice.candidate, choice.baseline) == (later, whole)
 
 
 def test_the_first_divergence_is_looked_for_in_the_first_newly_failing_scenario_that_has_both_trajectories() -> None:
