@@ -12,8 +12,9 @@ from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
 from evalplatform.kernel.errors import BundleError, ObjectNotFoundError
 from evalplatform.ports.batches import BatchStore
 from evalplatform.ports.object_store import ObjectStore
-from evalplatform.runs.bundle import BUNDLE_ENDING, BundleReader, recorded_runs
-from evalplatform.runs.records import Batch
+from evalplatform.runs.bundle import BUNDLE_ENDING, BundleReader, NumberedRun, recorded_runs
+from evalplatform.runs.contradiction import contradiction
+from evalplatform.runs.records import Batch, Run
 from evalplatform.runs.storable_text import NUL
 from evalplatform.runs.trajectory import Trajectory, trajectory_bytes
 
@@ -69,10 +70,10 @@ def bundle_side(path: Path) -> BatchSide:
     """Return a finished bundle as a side; its runs are in memory, its trajectories are not.
 
     Raises:
-        BundleError: it is no bundle, it cannot be read, or it is not finished.
+        BundleError: it is no bundle, it cannot be read, it is not finished, or a run of it does not fit the trajectory beside it.
     """
     reader = BundleReader(path)
-    runs = sorted((recorded.run for recorded in reader.recorded()), key=attrgetter("scenario_id", "order"))
+    runs = sorted((_checked_run(recorded, path) for recorded in reader.recorded()), key=attrgetter("scenario_id", "order"))
     if not reader.is_finished:
         raise BundleError(
             "is not finished, so it is no batch yet: the command that recorded it goes on from where it was stopped.", file=path
@@ -88,6 +89,13 @@ def bundle_side(path: Path) -> BatchSide:
             yield lambda digest: _laid_down_trajectory(folder, digest)
 
     return BatchSide(BatchRuns(reader.batch, lambda: iter(runs)), opened)
+
+
+def _checked_run(recorded: NumberedRun, path: Path) -> Run:
+    problem = contradiction(recorded.run, recorded.trajectory)
+    if problem is not None:
+        raise BundleError(problem, file=path, line=recorded.line)
+    return recorded.run
 
 
 def _stored_trajectory(objects: ObjectStore, digest: str) -> Trajectory | None:

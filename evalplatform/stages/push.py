@@ -11,14 +11,14 @@ from pathlib import Path
 
 from evalplatform.artifacts.blobs import put_blobs
 from evalplatform.kernel.errors import BundleError, InputError
-from evalplatform.kernel.text import plural
 from evalplatform.ports.audit import AuditEntry
 from evalplatform.ports.batches import AddedBatch, BatchStore
 from evalplatform.ports.object_store import ObjectStore
 from evalplatform.runs.bundle import BundleReader, NumberedRun, recorded_runs, runs_alone
+from evalplatform.runs.contradiction import contradiction
 from evalplatform.runs.records import Batch, BatchHeader, Run
 from evalplatform.runs.storable_text import refuse_nul
-from evalplatform.runs.trajectory import Trajectory, trajectory_bytes, trajectory_digest
+from evalplatform.runs.trajectory import trajectory_bytes
 
 ACTION = "batches.push"
 CHUNK_BYTES = 8_000_000  # of trajectories that are in memory at a time
@@ -80,7 +80,7 @@ def _refuse_header(header: BatchHeader, path: Path, *, project: str, tenant: str
 def _refuse_run(recorded: NumberedRun, path: Path) -> None:
     line, run, trajectory = recorded
     _refuse_nul(run, path, line=line, part="run")
-    problem = _contradiction(run, trajectory)
+    problem = contradiction(run, trajectory)
     if problem is not None:
         raise BundleError(problem, file=path, line=line)
 
@@ -90,22 +90,6 @@ def _refuse_nul(value: Run | BatchHeader, path: Path, *, line: int, part: str) -
         refuse_nul(value)
     except InputError as error:
         raise BundleError(error.rule, file=path, line=line, field=f"{part}.{error.field}") from None
-
-
-def _contradiction(run: Run, trajectory: Trajectory | None) -> str | None:
-    """Return what a run says of its trajectory that is not so, as a sentence; None where it fits."""
-    if trajectory is None and run.trajectory_digest is not None:
-        return "names a trajectory that the line does not hold."
-    digest = None if trajectory is None else trajectory_digest(trajectory)
-    if run.trajectory_digest != digest:
-        return f"names the trajectory {run.trajectory_digest}, and the one beside it is {digest}."
-    tools, steps = ((), 0) if trajectory is None else (trajectory.tools, len(trajectory.steps))
-    if run.step_count != steps:
-        return f"says {plural(run.step_count, 'step')}, and its trajectory has {steps:,}."
-    if run.tools != tools:
-        return "names other tools than its trajectory calls."
-    beyond = next((found for found in run.violations or () if found.step > steps), None)
-    return None if beyond is None else f"has a violation at step {beyond.step}, and its trajectory ends at step {steps}."
 
 
 def _trajectories(path: Path) -> Iterator[bytes]:

@@ -208,3 +208,16 @@ def test_a_row_whose_trajectory_is_no_longer_kept_has_no_page_and_no_link(comman
     assert "1 row without a diff page: a trajectory is no longer kept" in ran.err
     assert re.findall(r'href="(report-diffs/[^"]+)"', (tmp_path / "out" / "report.html").read_text()) == ["report-diffs/b.html"]
     assert [path.name for path in (tmp_path / "out" / "report-diffs").iterdir()] == ["b.html"]
+
+
+def test_a_bundle_that_was_edited_is_refused_as_push_refuses_it(command: Command, project: Path, tmp_path: Path) -> None:
+    whole = write_bundle(tmp_path / "1.jsonl", batch_of({"a": Told("P", tools=("refund",))}, project=PROJECT))
+    edited = tmp_path / "2.jsonl"
+    edited.write_text(
+        whole.read_text().replace('"kind":"tool_call","text":null,"tool":"refund"', '"kind":"tool_call","text":null,"tool":"look"')
+    )
+    assert edited.read_text() != whole.read_text()
+    for arguments in (("diff", whole, edited), ("push", edited)):
+        ran = command(*arguments)
+        assert ran.code == 2
+        assert "2.jsonl:2: names the trajectory sha256:" in ran.err
