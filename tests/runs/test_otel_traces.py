@@ -9,7 +9,7 @@ from evalplatform.kernel.errors import TraceError
 from evalplatform.runs.traces.trace import TraceRun, read_traces
 from evalplatform.runs.trajectory import MessageStep, ToolCallStep, ToolResultStep
 from tests.support.chat import write_lines
-from tests.support.otlp import Json, event, export, span
+from tests.support.otlp import Json, attributes, event, export, span
 
 CHAT = {"gen_ai.operation.name": "chat"}
 ASKED = {"role": "user", "parts": [{"type": "text", "content": "1+2?"}]}
@@ -264,28 +264,21 @@ def test_the_oldest_events_hold_whole_lists(tmp_path: Path) -> None:
     assert steps(only(tmp_path, export(span("a", CHAT, events=events)))) == (ADDITION[0], ADDITION[3])
 
 
-@pytest.mark.parametrize(
-    ("attributes", "events", "outcome", "points"),
-    [
-        ({"evalplatform.verdict": "passed"}, (), "passed", None),
-        ({"evalplatform.reward": 0.25}, (), "failed", 25.0),
-        ({"test.case.result.status": "fail"}, (), "failed", None),
-        ({}, (event("gen_ai.evaluation.result", gen_ai__evaluation__score__label="pass"),), "passed", None),
-        ({}, (event("gen_ai.evaluation.result", gen_ai__evaluation__score__label="relevant"),), "ungraded", None),
-        ({}, (event("gen_ai.evaluation.result", gen_ai__evaluation__score__value=1.0),), "passed", 100.0),
-    ],
-)
-def test_a_trace_brings_its_verdict(tmp_path: Path, attributes: Json, events: tuple[Json, ...], outcome: str, points: float | None) -> None:
-    run = only(tmp_path, export(span("a", chat([ASKED], [ANSWERED]) | attributes, events=events)))
-    assert (run.grade.outcome, run.grade.score_points) == (outcome, points)
+def test_spans_without_times_are_named_as_unordered(tmp_path: Path) -> None:
+    first, second = two_calls()
+    for untimed in (first, second):
+        del untimed["startTimeUnixNano"], untimed["endTimeUnixNano"]
+    assert kinds(only(tmp_path, export(first, second))) == ["unfinished_span", "unfinished_span", "unordered_spans"]
+    assert kinds(only(tmp_path, export(span("r", {}), *two_calls()))) == []
 
 
-def test_a_root_span_that_failed_is_the_agent_s_breakage_unless_it_never_acted(tmp_path: Path) -> None:
-    broke = span("r", {"gen_ai.operation.name": "invoke_agent"}, error="ValueError")
-    acted = only(tmp_path, export(broke, span("a", chat([ASKED], [ANSWERED]), parent="r")))
-    assert (acted.grade.outcome, acted.grade.reason) == ("agent_error", "invoke_agent failed: ValueError")
-    never = only(tmp_path, export(broke, span("a", chat([ASKED], []), parent="r", error="no route")))
-    assert never.grade.outcome == "harness_error"
+def test_calls_in_the_content_of_a_message_are_told_once_with_their_tool_s_span(tmp_path: Path) -> None:
+    asked = {"role": "user", "content": "1+2?"}
+    called = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "add", "input": {"x": 1, "y": 2}}]}
+    added = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "3"}]}
+    tool = span("t", tool_run(gen_ai__tool__name="add", gen_ai__tool__call__id="c1", gen_ai__tool__call__result="3"), second=1)
+    second = span("b", chat([asked, called, added], [{"role": "assistant", "content": "It is 3."}]), second=2)
+    assert steps(only(tmp_path, export(span("a", chat([asked], [called])), tool, second))) == ADDITION
 
 
 def test_scenario_and_trial_are_read_and_runs_come_in_the_order_they_began(tmp_path: Path) -> None:
@@ -312,6 +305,19 @@ def test_a_span_without_its_end_is_named(tmp_path: Path) -> None:
         (export(span("a", chat([{"role": "wizard", "parts": []}], []), trace="t7")), "unknown role 'wizard'"),
         (export(span("a", chat([ADDED], []), trace="t7")), "answers no open call"),
         (export({**span("a", CHAT), "startTimeUnixNano": "soon"}), "must be a whole number"),
+        (export(span("a", chat([ASKED], [ANSWERED, ANSWERED]), trace="t7")), "replied with several choices"),
+        (
+            export(span("a", CHAT, trace="t7", events=(event("gen_ai.choice", content="one"), event("gen_ai.choice", content="two")))),
+            "replied with several choices",
+        ),
+        (
+            export(span("a", CHAT | {"gen_ai.input.messages": '[{"role": "user", "role": "system"}]'}, trace="t7")),
+            "names the key 'role' twice",
+        ),
+        (
+            export({**span("a", {}), "attributes": [*attributes({"evalplatform.reward": 0}), *attributes({"evalplatform.reward": 1})]}),
+            "names the key 'evalplatform.reward' twice",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

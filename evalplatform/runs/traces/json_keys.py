@@ -17,6 +17,11 @@ class RepeatedKeyError(ValueError):
         super().__init__(f"an object names the key {clip(key, _SHOWN_KEY_CHARS)!r} twice")
 
 
+def json_with_single_keys(text: str) -> object:
+    """Return what a text says that a program wrote as JSON, which may hold Python's NaN. Raises as `strict_json` does."""
+    return json.loads(text, object_pairs_hook=_with_single_keys)
+
+
 def strict_json(text: str) -> object:
     """Return what a JSON text says.
 

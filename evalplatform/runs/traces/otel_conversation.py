@@ -44,6 +44,9 @@ def conversation_of(spans: Sequence[Span]) -> TraceConversation:
     for span in spans:
         if not span.end:
             conversation.note("unfinished_span", span.name)
+    untimed = [span.name for span in spans if not span.start and part_of(span) in ("model", "tool")]
+    if untimed and len(spans) > 1:
+        conversation.note("unordered_spans", ", ".join(untimed))
     for name in tree.nesting_tools:
         conversation.note("nested_agent", name)
     calls = _model_calls(tree, conversation)

@@ -3,9 +3,12 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from evalplatform.kernel.errors import TraceError
+from evalplatform.runs.traces.content_calls import unfolded
+from evalplatform.runs.traces.json_keys import RepeatedKeyError, json_with_single_keys
 from evalplatform.runs.traces.otel_names import (
     INDEXED_INPUT,
     INDEXED_OUTPUT,
@@ -13,6 +16,7 @@ from evalplatform.runs.traces.otel_names import (
     OUTPUT_MESSAGES,
     SYSTEM_INSTRUCTIONS,
     parsed,
+    part_of,
     text_of,
 )
 from evalplatform.runs.traces.otel_spans import Span, SpanEvent
@@ -45,8 +49,15 @@ def model_call_of(span: Span) -> ModelCall:
     """Return the messages of a span.
 
     Raises:
-        TraceError: a message of it is none.
+        TraceError: a message of it is none, or the reply holds several choices.
     """
+    written = _written_messages(span)
+    if part_of(span) == "model":  # an agent may well write several messages
+        _check_one_choice(written.replied)
+    return ModelCall(_unfolded(written.sent, INPUT_MESSAGES), _unfolded(written.replied, OUTPUT_MESSAGES))
+
+
+def _written_messages(span: Span) -> ModelCall:
     attributes = dict(span.attributes)
     for event in span.events:
         if event.name == _DETAILS_EVENT:
@@ -61,6 +72,17 @@ def model_call_of(span: Span) -> ModelCall:
     return _messages_of_events(span.events)
 
 
+def _check_one_choice(replied: list[ChatMessage]) -> None:
+    """Raise TraceError where a reply holds several choices: two of the assistant's messages follow each other."""
+    if any(earlier.get("role") == later.get("role") == "assistant" for earlier, later in pairwise(replied)):
+        raise TraceError("a model call replied with several choices; a run has one.", field=OUTPUT_MESSAGES)
+
+
+def _unfolded(messages: list[ChatMessage], where: str) -> list[ChatMessage]:
+    """Return messages with the calls and results that are parts of their contents as messages of their own."""
+    return [dict(placed.message) for position, message in enumerate(messages) for placed in unfolded(message, f"{where}[{position}]")]
+
+
 def _instructions(attributes: Mapping[str, object]) -> list[ChatMessage]:
     instructions = parsed(attributes.get(SYSTEM_INSTRUCTIONS))
     if instructions is None:
@@ -70,12 +92,23 @@ def _instructions(attributes: Mapping[str, object]) -> list[ChatMessage]:
 
 
 def _listed(value: object, where: str) -> list[ChatMessage]:
-    messages = parsed(value)
+    messages = _parsed_messages(value, where)
     if messages is None:
         return []
     if not isinstance(messages, list):
         raise TraceError("must be a list of messages.", field=where)
     return [chat for position, message in enumerate(messages) for chat in _chat_messages(message, f"{where}[{position}]")]
+
+
+def _parsed_messages(value: object, where: str) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json_with_single_keys(value)
+    except RepeatedKeyError as error:
+        raise TraceError(f"leaves open what it says: {error}.", field=where) from None
+    except (ValueError, RecursionError):
+        return value
 
 
 def _chat_messages(message: object, where: str) -> Iterator[ChatMessage]:

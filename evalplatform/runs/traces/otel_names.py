@@ -6,7 +6,7 @@ flattened ones of OpenInference (`llm.input_messages.0.message.role`).
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from evalplatform.runs.traces.otel_spans import Span
@@ -61,6 +61,7 @@ TRIAL = ("evalplatform.trial",)
 VERDICT = ("evalplatform.verdict", "test.case.result.status")
 REWARD = ("evalplatform.reward",)
 EVALUATION_EVENT = "gen_ai.evaluation.result"
+EVALUATION_NAME = "gen_ai.evaluation.name"
 EVALUATION_LABEL = "gen_ai.evaluation.score.label"
 EVALUATION_SCORE = "gen_ai.evaluation.score.value"
 
@@ -81,6 +82,12 @@ def part_of(span: Span) -> SpanPart:
 def first_of(attributes: Mapping[str, object], names: Iterable[str]) -> object:
     """Return the first of the named attributes that is there, or None."""
     return next((attributes[name] for name in names if attributes.get(name) is not None), None)
+
+
+def first_over(spans: Sequence[Span], wanted: Iterable[str]) -> object:
+    """Return the first value of an attribute over the spans in the order they began, the names in the order of preference."""
+    values = (span.all_attributes.get(name) for name in wanted for span in spans)
+    return next((value for value in values if value is not None), None)
 
 
 def parsed(value: object) -> object:

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from evalplatform.kernel.errors import TraceError
+from evalplatform.kernel.text import clip
 
 Attributes = Mapping[str, object]
 _ERROR_CODES = (2, "2", "STATUS_CODE_ERROR")
+_SHOWN_KEY_CHARS = 80
 _SCOPE_FIELDS = ("scopeSpans", "instrumentationLibrarySpans")  # the second until OTLP 0.15
 
 
@@ -61,14 +63,17 @@ def spans_in(value: object, line: int) -> Iterator[Span]:
 
 
 def plain_attributes(pairs: object, where: str) -> dict[str, object]:
-    """Return OTLP's list of keys and wrapped values as a dict of plain values. Raises TraceError where it is no such list."""
+    """Return OTLP's list of keys and wrapped values as a dict of plain values. Raises TraceError where it is none that says one thing."""
     plain: dict[str, object] = {}
     for position, pair in enumerate(_list(pairs, where)):
         pair = _object(pair, f"{where}[{position}]")
         key = pair.get("key")
         if not isinstance(key, str):
             raise TraceError("an attribute needs a key.", field=f"{where}[{position}].key")
-        plain[key] = _plain(pair.get("value"), f"{where}[{position}].value")
+        value = _plain(pair.get("value"), f"{where}[{position}].value")
+        if key in plain and plain[key] != value:
+            raise TraceError(f"names the key {clip(key, _SHOWN_KEY_CHARS)!r} twice, with different values.", field=f"{where}[{position}]")
+        plain[key] = value
     return plain
 
 

@@ -35,6 +35,7 @@ class TraceRun(Value):
 
     Attributes:
         line: the line it begins at, None where the format has none.
+        trace_id: the trace that it is, where the format has such ids: the same one in two files is one run, cut in two.
         scenario_id: the scenario it names; `derived_id` says that it names none and the id was made of the file's name.
         trial: which attempt it says it is; None leaves that to the order of the file.
         trajectory: its steps; None where the agent never acted.
@@ -46,6 +47,7 @@ class TraceRun(Value):
     """
 
     line: int | None
+    trace_id: str | None = None
     scenario_id: str
     derived_id: bool = False
     trial: int | None = None

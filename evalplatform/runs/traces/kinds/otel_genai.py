@@ -17,10 +17,10 @@ from evalplatform.runs.traces import otel_names as names
 from evalplatform.runs.traces.chat_messages import trajectory_of_messages
 from evalplatform.runs.traces.json_documents import json_documents
 from evalplatform.runs.traces.otel_conversation import conversation_of, model_spans
+from evalplatform.runs.traces.otel_grade import grade_found
 from evalplatform.runs.traces.otel_spans import Span, SpanEvent, spans_in
-from evalplatform.runs.traces.record_fields import checked_scenario, checked_trial, count_of, grade_of, name_of, word_verdict
-from evalplatform.runs.traces.trace import NO_GRADE, TraceGrade, TraceRun, trace_formats
-from evalplatform.runs.trajectory import MessageStep, ToolCallStep, Trajectory
+from evalplatform.runs.traces.record_fields import checked_scenario, checked_trial, count_of, name_of
+from evalplatform.runs.traces.trace import TraceRun, trace_formats
 
 _Places = dict[str, list[tuple[int, int, int]]]
 """Of each trace, its spans: when they began, their number in the file, and where in the temporary file they lie."""
@@ -78,44 +78,26 @@ def _run(trace_id: str, spans: Sequence[Span], *, derived_id: str) -> TraceRun:
     if not conversation.messages:
         raise TraceError("holds no message and no tool call; was content captured?")
     parsed = trajectory_of_messages(conversation.messages)
-    scenario, trial = _first(spans, names.SCENARIO), _first(spans, names.TRIAL)
+    found = grade_found(spans, parsed.trajectory)
+    scenario, trial = names.first_over(spans, names.SCENARIO), names.first_over(spans, names.TRIAL)
     models = {name for span in model_spans(spans) if (name := name_of(names.first_of(span.attributes, names.MODEL)))}
     start, end = min(span.start for span in spans), max(span.end for span in spans)
     is_timed = 0 < start <= end
     return TraceRun(
         line=spans[0].line,
+        trace_id=trace_id,
         scenario_id=checked_scenario(derived_id, field=None) if scenario is None else checked_scenario(scenario, field=names.SCENARIO[0]),
         derived_id=scenario is None,
         trial=None if trial is None else checked_trial(trial, field=names.TRIAL[0]),
         trajectory=parsed.trajectory,
-        grade=_grade(spans, parsed.trajectory),
-        problems=(*conversation.problems, *parsed.problems),
+        grade=found.grade,
+        problems=(*found.problems, *conversation.problems, *parsed.problems),
         created_at=_time(end) if end else None,
-        agent=name_of(_first(spans, names.AGENT)),
+        agent=name_of(names.first_over(spans, names.AGENT)),
         model=models.pop() if len(models) == 1 else None,
         usage=_usage(spans),
         seconds=(end - start) / 1e9 if is_timed else None,
     )
-
-
-def _grade(spans: Sequence[Span], trajectory: Trajectory) -> TraceGrade:
-    """Return the verdict that a trace brings, in an attribute or its first evaluation event; else that of a root span which failed."""
-    stated = {"verdict": _first(spans, names.VERDICT), "reward": _first(spans, names.REWARD)}
-    if stated == {"verdict": None, "reward": None}:
-        evaluations = (event.attributes for span in spans for event in span.events if event.name == names.EVALUATION_EVENT)
-        evaluation = next(evaluations, {})
-        label = evaluation.get(names.EVALUATION_LABEL)  # any word: most say something else than passed or failed
-        is_verdict = isinstance(label, str) and word_verdict(label) is not None
-        stated = {"verdict": label if is_verdict else None, "reward": evaluation.get(names.EVALUATION_SCORE)}
-    grade = grade_of(stated)
-    if grade != NO_GRADE:
-        return grade
-    known = {span.span_id for span in spans}
-    failed = next((span for span in spans if span.parent_id not in known and span.error is not None), None)
-    if failed is None:
-        return NO_GRADE
-    acted = any(isinstance(step, ToolCallStep) or (isinstance(step, MessageStep) and step.role == "assistant") for step in trajectory.steps)
-    return TraceGrade(outcome="agent_error" if acted else "harness_error", reason=f"{failed.name} failed: {failed.error}")
 
 
 def _usage(spans: Sequence[Span]) -> Usage:
@@ -124,15 +106,6 @@ def _usage(spans: Sequence[Span]) -> Usage:
     prompt = known_sum(count_of(names.first_of(span.attributes, names.INPUT_TOKENS)) for span in calls)
     completion = known_sum(count_of(names.first_of(span.attributes, names.OUTPUT_TOKENS)) for span in calls)
     return Usage(prompt_tokens=None if prompt is None else int(prompt), completion_tokens=None if completion is None else int(completion))
-
-
-def _first(spans: Sequence[Span], wanted: tuple[str, ...]) -> object:
-    """Return the first value of an attribute over the spans in the order they began, the names in the order of preference."""
-    for name in wanted:
-        for span in spans:
-            if (value := span.all_attributes.get(name)) is not None:
-                return value
-    return None
 
 
 def _time(nanoseconds: int) -> datetime:
