@@ -13,6 +13,9 @@ from evalplatform.runs.detectors.detector import detectors
 
 _EXACTLY_ONE_OF = {"ScenarioEntry": ("message", "messages"), "PolicyEntry": ("pattern", "detector")}
 
+_WRITTEN = ("LimitSettings", "PolicyEntry", "ScenarioEntry")
+"""Where a key with nothing under it is refused, as at the top level."""
+
 
 def scenario_json_schema() -> dict[str, Any]:
     """Return the schema as data."""
@@ -25,6 +28,8 @@ def scenario_json_schema() -> dict[str, Any]:
         "description": "A named detector.",
         "anyOf": [{"const": name, "description": detectors.get(name).description} for name in detectors],
     }
+    for written in (schema, *(definitions[name] for name in _WRITTEN)):
+        written["properties"] = {name: _given(part) for name, part in written["properties"].items()}
     for name, keys in _EXACTLY_ONE_OF.items():
         definitions[name]["oneOf"] = [{"required": [key]} for key in keys]
     definitions["AgentSettings"] |= {"minProperties": 1, "maxProperties": 1}
@@ -35,6 +40,15 @@ def scenario_json_schema() -> dict[str, Any]:
 def scenario_json_schema_text() -> str:
     """Return the schema as it stands in docs/scenarios.schema.json."""
     return json.dumps(scenario_json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _given(part: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a key that may be left out and is never null."""
+    kinds = [kind for kind in part.get("anyOf", ()) if kind != {"type": "null"}]
+    if len(kinds) == len(part.get("anyOf", ())):
+        return part
+    rest = {name: value for name, value in part.items() if name not in ("anyOf", "default")}
+    return rest | (kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
 
 
 def _assertion(name: str, definitions: dict[str, Any]) -> dict[str, Any]:

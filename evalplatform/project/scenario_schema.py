@@ -2,7 +2,8 @@
 
 from typing import Literal
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from evalplatform.kernel.values import Value
 from evalplatform.project.schema import Id, JudgeDeclaration, Text
@@ -16,7 +17,18 @@ AssertionEntry = dict[str, JsonValue]
 """A mapping of one key, the assertion's kind, to its argument; `project.scenario_assertions` reads it."""
 
 
-class PolicyEntry(Value):
+class Written(Value):
+    """What a person wrote: a key with nothing under it is refused, because it would count as left out and seldom is meant so."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _says_something(cls, given: object) -> object:
+        if given is None:
+            raise PydanticCustomError("nothing_under_it", "has nothing under it")
+        return given
+
+
+class PolicyEntry(Written):
     """What breaches a policy: a regular expression (Python's syntax) or a named detector, one of the two."""
 
     pattern: Text | None = None
@@ -32,7 +44,7 @@ class PolicyEntry(Value):
         return self
 
 
-class LimitSettings(Value):
+class LimitSettings(Written):
     """A run's own limits: the run that comes to one is stopped and fails (`budget_stop`). To grade only, use an assertion."""
 
     max_seconds: float | None = Field(default=None, strict=True, gt=0)
@@ -40,7 +52,7 @@ class LimitSettings(Value):
     max_steps: int | None = Field(default=None, strict=True, ge=1)
 
 
-class ScenarioEntry(Value):
+class ScenarioEntry(Written):
     """One scenario: what is asked of the agent, and what is checked of what it did."""
 
     id: ScenarioId
@@ -72,7 +84,7 @@ class ScenarioEntry(Value):
 JudgeReference = Id | JudgeDeclaration
 
 
-class ScenarioFile(Value):
+class ScenarioFile(Written):
     """scenarios.yaml. Paths are relative to the file; unknown keys are refused."""
 
     version: Literal[1]

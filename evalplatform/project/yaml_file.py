@@ -111,6 +111,8 @@ def error_from_validation(error: ValidationError, *, model: object, data: Commen
         nearest = slug(str(first["input"])) or None
     elif first["type"] == "literal_error":
         nearest = nearest_name(str(first["input"]), _QUOTED.findall(first.get("ctx", {}).get("expected", "")))
+    elif first["type"] == "schema_rule":
+        nearest = first.get("ctx", {}).get("nearest")
     return ProjectFileError(rule, file=path, line=line_of(data, loc), field=".".join(str(part) for part in loc), nearest=nearest)
 
 
@@ -145,6 +147,7 @@ _EXPECTED = {
 _FIXED_RULES = {
     "invalid-json-value": "holds what is no JSON value; a date or a time stands in quotes.",
     "missing": "is missing.",
+    "nothing_under_it": "has nothing under it; leave the key out, or write {} where a block is to take its defaults.",
     "string_too_short": "is empty.",
 }
 

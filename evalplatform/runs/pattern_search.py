@@ -54,7 +54,7 @@ def texts_found(pattern: str, texts: Sequence[str], *, seconds: float | None = N
         InputError: the pattern is no regular expression.
     """
     search = compiled_pattern(pattern).search
-    if all(worst_case_steps(pattern, len(text)) <= MAX_STEPS_AT_ONCE for text in texts):
+    if worst_case_steps(pattern, max(map(len, texts), default=0)) <= MAX_STEPS_AT_ONCE:
         return [search(text) is not None for text in texts]
     found: list[bool | None] = [*WORKER.found(pattern, texts, seconds=SEARCH_SECONDS if seconds is None else seconds)]
     return found + [None] * (len(texts) - len(found))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from evalplatform.runs.assertions.json_text import NotJsonTextError, json_of
+from evalplatform.runs.assertions.json_text import strings_in_json
 from evalplatform.runs.detectors.detector import detectors
 from evalplatform.runs.pattern_search import texts_found
 from evalplatform.runs.records import Violation
@@ -44,7 +44,7 @@ def _texts(trajectory: Trajectory, look_in: tuple[ScannedPart, ...]) -> Iterator
         for part, text in _parts(step):
             if part in look_in and text:
                 yield number, text
-                yield from ((number, unescaped) for unescaped in _unescaped(text))
+                yield from ((number, unescaped) for unescaped in strings_in_json(text))
 
 
 def _parts(step: Step) -> Iterator[tuple[ScannedPart, str]]:
@@ -56,21 +56,3 @@ def _parts(step: Step) -> Iterator[tuple[ScannedPart, str]]:
         yield "tool_arguments", step.tool
     elif isinstance(step, ToolResultStep):
         yield "tool_results", step.text
-
-
-def _unescaped(text: str) -> Iterator[str]:
-    """Iterate over the texts inside a JSON text with escapes, which may hold what the spelling hides: `\\u0040` is `@`."""
-    if "\\" not in text:
-        return
-    try:
-        pending = [json_of(text)]
-    except NotJsonTextError:
-        return
-    while pending:
-        value = pending.pop()
-        if isinstance(value, dict):
-            pending += [*value, *value.values()]
-        elif isinstance(value, list):
-            pending += value
-        elif isinstance(value, str):
-            yield value

@@ -89,8 +89,16 @@ class Trajectory(Value):
 
     @property
     def final_text(self) -> str | None:
-        """The agent's last message without tool calls, or None where it never wrote one."""
-        return next((step.text for step in reversed(self.steps) if isinstance(step, MessageStep) and step.role == "assistant"), None)
+        """The agent's last message without tool calls, where no user's message and no tool call follows it; None else.
+
+        What was said before the user asked again, or before the agent acted again, is no answer to what came last.
+        """
+        for step in reversed(self.steps):
+            if isinstance(step, MessageStep) and step.role == "assistant":
+                return step.text
+            if isinstance(step, ToolCallStep) or (isinstance(step, MessageStep) and step.role == "user"):
+                return None
+        return None
 
 
 def trajectory_bytes(trajectory: Trajectory) -> bytes:

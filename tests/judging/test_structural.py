@@ -3,7 +3,8 @@
 from evalplatform.judging.structural import assertion_label, grade_structurally
 from evalplatform.kernel.usage import Usage
 from evalplatform.runs.scenario import AssertionSpec, Scenario
-from tests.support.run_facts import call, facts, says, user
+from evalplatform.runs.trajectory import Step
+from tests.support.run_facts import call, facts, files, says, user
 
 RUN = facts(user("Hello."), call("lookup", {"id": 1}), call("lookup", "id=2"), says("Done."), usage=Usage(prompt_tokens=5))
 
@@ -56,6 +57,35 @@ def test_arguments_that_are_no_json_fail_the_assertion_and_say_so() -> None:
     grade = grade_structurally(scenario(("tool_called_with", {"tool": "lookup", "arguments": {"/id": 2}})), only_text)
     assert grade.outcome == "failed"
     assert "step 1: its arguments are no JSON" in str(grade.reason)
+
+
+def test_a_call_that_says_two_things_is_none_that_was_made_right() -> None:
+    twice = facts(call("pay", '{"amount": 2000, "amount": 20}'))
+    grade = grade_structurally(scenario(("tool_called_with", {"tool": "pay", "arguments": {"/amount": 20}})), twice)
+    assert grade.outcome == "failed"
+    assert 'no JSON: an object in it holds the name "amount" twice' in str(grade.reason)
+
+
+def test_what_was_said_before_the_user_asked_again_or_the_agent_acted_again_is_no_final_message() -> None:
+    asked = scenario(("final_text_contains", "Done"), ("final_text_equals", "Done."), ("final_text_matches", "Done"))
+    reasons: dict[tuple[Step, ...], str] = {
+        (user("And then?"),): "the agent wrote no final message: the last word is the user's",
+        (call("pay"),): "the agent wrote no final message: no message of its own follows its last tool call, of pay",
+        (user("And then?"), call("pay")): "the agent wrote no final message: no message of its own follows its last tool call, of pay",
+    }
+    for after, reason in reasons.items():
+        grade = grade_structurally(asked, facts(user("Hello."), says("Done."), *after))
+        assert [result.detail for result in grade.results] == [reason] * 3
+    assert grade_structurally(asked, facts(user("Hello."), says("Done."), files())).outcome == "passed"
+
+
+def test_one_more_file_is_counted_as_one() -> None:
+    details = [
+        result.detail
+        for changes in ({"a_md": "added"}, {"a_md": "added", "b_md": "added"}, {"a_md": "added", "b_md": "added", "c_md": "removed"})
+        for result in grade_structurally(scenario(("no_file_changed", True)), facts(files(**changes))).results
+    ]
+    assert details == ["a.md was added", "a.md was added, and 1 more file changed", "a.md was added, and 2 more files changed"]
 
 
 def test_of_several_calls_one_must_match_all_and_the_nearest_is_named() -> None:

@@ -66,6 +66,8 @@ SPOILT = [
     {"scenarios": [{"id": "a", "message": "m", "assertions": [{"max_steps": "3"}]}]},
     {"scenarios": [{"id": "a", "message": "m", "assertions": [{"tool_called_with": {"tool": "x", "arguments": {"/a": {"like": 1}}}}]}]},
     {"scenarios": [{"id": "a", "message": "m", "limits": {"max_step": 3}}]},
+    {"gate": None},
+    {"scenarios": [{"id": "a", "message": "m", "policies": None}]},
     {"gate": {"target_drop": 4}},
     {"gate": {"runs": 51}},
     {"policies": {"p": {}}},

@@ -141,7 +141,9 @@ def test_a_pattern_that_takes_too_long_is_neither_a_match_nor_none(monkeypatch: 
         MATCHER.validate_python({"matches": "(a+)+$"}).mismatch("a" * 60 + "b")
 
 
-@pytest.mark.parametrize("text", ["", "{", "{'a': 1}", "NaN", "[Infinity]", "1 2", "[" * 100_000, "id=3", "9" * 5000])
+@pytest.mark.parametrize(
+    "text", ["", "{", "{'a': 1}", "NaN", "[Infinity]", "1 2", "[" * 100_000, "id=3", "9" * 5000, "1e999", '{"a": 1, "a": 1}', "-1e400"]
+)
 def test_what_is_no_json_is_never_read_as_some(text: str) -> None:
     with pytest.raises(NotJsonTextError):
         json_of(text)

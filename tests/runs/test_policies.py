@@ -60,6 +60,13 @@ def test_what_json_escapes_is_found_as_it_is_read() -> None:
         assert found == (Violation(policy=detector, step=1),)
 
 
+def test_a_pattern_is_anchored_at_each_text_in_the_arguments_also_of_a_name_that_stands_twice() -> None:
+    written = Trajectory(steps=(call("q", '{"sql": "DROP TABLE"}'), call("q", '{"sql": "DROP x", "sql": "SELECT"}'), call("q", "DROP?")))
+    found = violations_in(written, [PolicySpec(name="p", pattern="^DROP")])
+    assert found is not None
+    assert [violation.step for violation in found] == [1, 2, 3]
+
+
 def test_violations_stand_in_the_order_of_steps_then_of_policies_and_keep_no_content() -> None:
     found = violations_in(TRAJECTORY, [PolicySpec(name="z", pattern="card"), CARDS, PolicySpec(name="never", pattern="zebra")])
     assert found is not None

@@ -10,7 +10,7 @@ from pydantic import JsonValue, TypeAdapter
 from evalplatform.kernel.registry import Registry
 from evalplatform.kernel.usage import Usage
 from evalplatform.kernel.values import Value
-from evalplatform.runs.trajectory import FileChangeStep, Trajectory
+from evalplatform.runs.trajectory import FileChangeStep, MessageStep, ToolCallStep, Trajectory
 
 A = TypeVar("A")
 
@@ -47,6 +47,17 @@ PASSED = Finding("passed")
 def failed(detail: str) -> Finding:
     """Return the finding of an assertion that does not hold."""
     return Finding("failed", detail)
+
+
+def no_final_message(trajectory: Trajectory) -> Finding:
+    """Return the finding of an assertion on the final message of a run that has none; it says why there is none."""
+    for step in reversed(trajectory.steps):
+        if isinstance(step, MessageStep) and step.role == "assistant":
+            break
+        if isinstance(step, ToolCallStep):
+            return failed(f"the agent wrote no final message: no message of its own follows its last tool call, of {step.tool}")
+    wrote_one = any(isinstance(step, MessageStep) and step.role == "assistant" for step in trajectory.steps)
+    return failed("the agent wrote no final message" + (": the last word is the user's" if wrote_one else ""))
 
 
 def unchecked(detail: str) -> Finding:

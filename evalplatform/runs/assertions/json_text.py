@@ -1,6 +1,8 @@
 """JSON as it stands in an agent's texts: read strictly, compared by value, shown short."""
 
 import json
+from collections.abc import Hashable, Iterator
+from math import isinf
 
 from pydantic import JsonValue
 
@@ -17,15 +19,39 @@ def json_of(text: str) -> JsonValue:
     """Return the JSON value that a text is.
 
     Raises:
-        NotJsonTextError: it is none. NaN and the infinities are no JSON.
+        NotJsonTextError: it is none, or none that says one thing. NaN and the infinities are no JSON, a number beyond every float would be
+            read as one, and of a name that an object holds twice one reader takes the first value and another the last.
     """
     try:
-        value: JsonValue = json.loads(text, parse_constant=_refuse_constant)
+        value: JsonValue = json.loads(
+            text, parse_constant=_refuse_constant, parse_float=_finite_number, object_pairs_hook=_object_of_single_names
+        )
     except RecursionError:
         raise NotJsonTextError("it is nested too deeply") from None
     except ValueError as error:
         raise NotJsonTextError(str(error)) from None
     return value
+
+
+def strings_in_json(text: str) -> Iterator[str]:
+    """Iterate over the strings and names in a JSON text, unescaped; none where it is no JSON.
+
+    It is read leniently, because it is searched and not trusted: of a name that stands twice both values are there.
+    """
+    if not text.lstrip().startswith(("{", "[", '"')):
+        return
+    try:
+        pending = [
+            json.loads(text, parse_constant=_nothing, parse_int=_nothing, parse_float=_nothing, object_pairs_hook=list, strict=False)
+        ]
+    except (ValueError, RecursionError):
+        return
+    while pending:
+        value = pending.pop()
+        if isinstance(value, list | tuple):  # an object is the list of its pairs
+            pending += value
+        elif isinstance(value, str):
+            yield value
 
 
 def json_equal(a: JsonValue, b: JsonValue) -> bool:
@@ -37,6 +63,15 @@ def json_equal(a: JsonValue, b: JsonValue) -> bool:
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(json_equal, a, b))
     return a == b
+
+
+def json_key(value: JsonValue) -> Hashable:
+    """Return what is equal of two values exactly where `json_equal` says that they are, and can be looked up in a set."""
+    if isinstance(value, dict):
+        return "object", frozenset((name, json_key(member)) for name, member in value.items())
+    if isinstance(value, list):
+        return "list", tuple(map(json_key, value))
+    return isinstance(value, bool), value
 
 
 def shown(value: JsonValue) -> str:
@@ -51,3 +86,23 @@ def shown_text(text: str) -> str:
 
 def _refuse_constant(constant: str) -> JsonValue:
     raise ValueError(f"{constant} is no JSON")
+
+
+def _finite_number(written: str) -> float:
+    number = float(written)
+    if isinf(number):
+        raise ValueError(f"the number {clip(written, MAX_SHOWN_CHARS)} is too large")
+    return number
+
+
+def _object_of_single_names(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    document: dict[str, JsonValue] = {}
+    for name, value in pairs:
+        if name in document:
+            raise ValueError(f"an object in it holds the name {shown_text(name)} twice")
+        document[name] = value
+    return document
+
+
+def _nothing(_: str) -> None:
+    return None

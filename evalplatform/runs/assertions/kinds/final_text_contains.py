@@ -1,14 +1,14 @@
 """`final_text_contains: refunded`: the agent's final message holds the text, as it is written."""
 
 from evalplatform.runs.assertions.arguments import SomeText
-from evalplatform.runs.assertions.assertion import PASSED, AssertionKind, Finding, RunFacts, assertion_kinds, failed
+from evalplatform.runs.assertions.assertion import PASSED, AssertionKind, Finding, RunFacts, assertion_kinds, failed, no_final_message
 from evalplatform.runs.assertions.json_text import shown_text
 
 
 def _check(wanted: str, facts: RunFacts) -> Finding:
     text = facts.trajectory.final_text
     if text is None:
-        return failed("the agent wrote no final message")
+        return no_final_message(facts.trajectory)
     return PASSED if wanted in text else failed(f"the final message is {shown_text(text)}")
 
 
