@@ -111,6 +111,25 @@ def test_ctrl_c_leaves_a_bundle_that_the_same_command_goes_on_with(tmp_path: Pat
 
 
 @pytest.mark.system
+def test_ctrl_c_without_a_commit_says_what_goes_on_with_the_bundle_and_that_does(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    no_commit = {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent), "GITHUB_SHA": ""}
+    with started("run", folder=folder, environment=no_commit) as process:
+        wait_until(lambda: finished_lines(folder) >= 5, "some runs to end")
+        process.send_signal(signal.SIGINT)
+        stopped = ended(process)
+    assert stopped.code == 130, stopped.err
+    going_on = f"interrupted: what is finished is kept; the same command with `--out {only_bundle(folder)}` goes on with it."
+    assert stopped.err.splitlines()[-1] == going_on
+    finished = {(each.scenario_id, each.order) for each in read_bundle(only_bundle(folder)).runs}
+    before = asked(folder)
+    went = run("run", "--out", str(only_bundle(folder)), folder=folder, environment=no_commit)
+    assert went.code == 0, went.err
+    assert all(asked(folder)[key] == before[key] for key in finished)
+    assert read_bundle(only_bundle(folder)).is_whole
+
+
+@pytest.mark.system
 def test_the_same_command_on_a_finished_batch_records_another_one(tmp_path: Path) -> None:
     folder = project(tmp_path)
     assert went_on(folder).code == 0
