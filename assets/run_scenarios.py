@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from functools import partial
 from typing import Any
 
 import dagster as dg
@@ -10,7 +11,7 @@ from pydantic import Field
 from assets.batch_partitions import BATCH_TAG
 from assets.declared import OWNERS
 from assets.runs_materialized import runs_key
-from evalplatform.adapters.run_origin import run_origin
+from evalplatform.adapters.run_origin import moved_since, run_origin
 from evalplatform.kernel.text import plural
 from evalplatform.reports.markdown import markdown_text
 from evalplatform.runs.records import MAX_RUNS_PER_SCENARIO, Batch
@@ -88,6 +89,7 @@ def _request(opened: OpenedProject, config: RunScenariosConfig) -> BatchRequest:
         commit=origin.commit,
         branch=origin.branch,
         ci_event=origin.ci_event,
+        flaw_at_end=partial(moved_since, origin, project.root),
     )
 
 

@@ -11,12 +11,16 @@ _CI_EVENTS: dict[str, CiEvent] = {"push": "push", "pull_request": "pull_request"
 
 
 class RunOrigin(NamedTuple):
-    """What is evaluated. `note` says why there is no commit, or what it does not hold."""
+    """What is evaluated. `note` says why there is no commit, or what it does not hold.
+
+    `is_of_checkout`: the commit is what the folder was checked out at, so it holds only as long as that does.
+    """
 
     commit: str | None
     branch: str | None
     ci_event: CiEvent | None
     note: str | None = None
+    is_of_checkout: bool = False
 
 
 def run_origin(folder: Path, *, environ: Mapping[str, str], commit: str | None, branch: str | None) -> RunOrigin:
@@ -45,7 +49,17 @@ def run_origin(folder: Path, *, environ: Mapping[str, str], commit: str | None, 
         return RunOrigin(None, branch, ci_event, "no commit is recorded: there is no git checkout here, and --commit names none.")
     if not checkout.is_clean:
         return RunOrigin(None, branch, ci_event, "no commit is recorded: files were edited since it; --commit records one all the same.")
-    return RunOrigin(checkout.commit, branch, ci_event, _untracked_note(checkout.untracked))
+    return RunOrigin(checkout.commit, branch, ci_event, _untracked_note(checkout.untracked), is_of_checkout=True)
+
+
+def moved_since(origin: RunOrigin, folder: Path) -> str | None:
+    """Return why the runs made until now may not be of the recorded commit, or None: a long batch outlives an edit."""
+    if not origin.is_of_checkout:
+        return None
+    checkout = checkout_of(folder)
+    if checkout.is_clean and checkout.commit == origin.commit:
+        return None
+    return f"the checkout was changed while it ran, so not every run is of the commit {origin.commit}"
 
 
 def _untracked_note(untracked: Sequence[str]) -> str | None:

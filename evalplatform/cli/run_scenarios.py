@@ -42,8 +42,9 @@ def run(
     """
     import asyncio
     import os
+    from functools import partial
 
-    from evalplatform.adapters.run_origin import run_origin
+    from evalplatform.adapters.run_origin import moved_since, run_origin
     from evalplatform.cli.console import required_project, say, shown_progress
     from evalplatform.cli.files import check_places
     from evalplatform.kernel.errors import InterruptedRecordingError, StorageError, StorageUnavailableError
@@ -66,6 +67,7 @@ def run(
         commit=origin.commit,
         branch=origin.branch,
         ci_event=origin.ci_event,
+        flaw_at_end=partial(moved_since, origin, opened_project.root),
         out=out,
     )
 
@@ -147,7 +149,7 @@ def _print(done: "RanBatch", *, as_json: bool) -> None:
         ):
             typer.echo(line)
     if done.recorded.truncated_reason is not None:
-        say(f"error: the batch was cut short: {done.recorded.truncated_reason}")
+        say(f"error: the batch is truncated: {done.recorded.truncated_reason}")
         say(f"`--out {done.path}` goes on with it.")
     elif not batch.graded_runs:
         say("error: no run could be graded; the reasons stand above.")

@@ -68,6 +68,7 @@ class BatchRequest:
         runs: how often a live scenario runs; None for what the scenario file says.
         max_cost_usd: the spend cap, over the agent's runs; None for none.
         commit, branch, ci_event: what is evaluated.
+        flaw_at_end: asked once all runs are made: why they are not of that commit, or None.
         bundles_folder: where bundles lie.
         out: the bundle's file instead. One that is there, of the same batch, is gone on with where it lacks something.
     """
@@ -80,6 +81,7 @@ class BatchRequest:
     commit: str | None = None
     branch: str | None = None
     ci_event: CiEvent | None = None
+    flaw_at_end: Callable[[], str | None] = lambda: None
     out: Path | None = None
 
     @property
@@ -173,6 +175,7 @@ async def run_batch(
             clock=ports.clock,
             on_progress=on_progress,
             judging_usd=lambda: 0.0 if judge_desk is None else judge_desk.tally.paid_usd or 0.0,
+            flaw_at_end=request.flaw_at_end,
         )
     return RanBatch(path, read_bundle(path), recorded)
 

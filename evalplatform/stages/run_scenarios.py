@@ -81,6 +81,7 @@ async def record_runs(
     clock: Clock,
     on_progress: OnProgress,
     judging_usd: Callable[[], float] = lambda: 0.0,
+    flaw_at_end: Callable[[], str | None] = lambda: None,
 ) -> RecordedRuns:
     """Make every run of the plan that the bundle does not hold yet, and finish the bundle.
 
@@ -93,6 +94,7 @@ async def record_runs(
         clock: says when a run ended.
         on_progress: told of each finished run.
         judging_usd: what grading has cost until now; it counts towards the cap.
+        flaw_at_end: asked once all runs are made: why the batch is not what it says, or None.
 
     Raises:
         StorageError: the bundle, or the ledger of a model agent, does not take what is finished; nothing more is asked then, and the
@@ -105,7 +107,7 @@ async def record_runs(
     cap = None if plan.max_cost_usd is None else SpendCap(plan.max_cost_usd, kept, judging_usd=judging_usd)
     recording = _Recording(bundle=bundle, agent_of=agent_of, grade=grade, clock=clock, meter=meter, costs_usd=costs_usd, cap=cap)
     await map_bounded(recording.fill, slots, concurrency=plan.concurrency)
-    reason = recording.stopped
+    reason = recording.stopped or flaw_at_end()
     bundle.finish(truncated_reason=reason, not_made=recording.not_made)
     return RecordedRuns(made=len(slots) - len(recording.not_made), kept=len(kept), truncated_reason=reason)
 
@@ -119,7 +121,7 @@ class SpendCap:
     """
 
     def __init__(self, max_cost_usd: float, kept: Iterable[Run] = (), *, judging_usd: Callable[[], float] = lambda: 0.0) -> None:
-        costs = [run.cost_usd for run in kept if run.cost_usd is not None]
+        costs = [run.cost_usd for run in kept if run.leg == "live" and run.cost_usd is not None]
         self.max_cost_usd = max_cost_usd
         self.spent_usd = sum(costs)
         self._judging_usd = judging_usd
@@ -201,7 +203,8 @@ class _Recording:
             self._leave(slot)
             return None
         self.bundle.add(run, None if reply is None else reply.trajectory)
-        self.costs_usd.append(run.cost_usd)
+        if run.leg == "live":  # what a recording has cost was paid then
+            self.costs_usd.append(run.cost_usd)
         self.meter.finished(failed=run.outcome != "passed")
         self._watch(run)
         return run.cost_usd

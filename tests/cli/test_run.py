@@ -165,7 +165,7 @@ def test_an_agent_that_cannot_be_opened_leaves_the_bundle_that_would_be_gone_on_
 def test_an_agent_of_unknown_cost_is_cut_short_under_a_cap_and_exits_with_2(example: Path, command: Command) -> None:
     ran = command("run", "--runs", 1, "--max-cost-usd", 1)
     assert ran.code == 2
-    assert "error: the batch was cut short: the agent does not state what a run costs" in ran.err
+    assert "error: the batch is truncated: the agent does not state what a run costs" in ran.err
     assert "truncated: the agent does not state" in ran.out
 
 
@@ -237,6 +237,18 @@ def test_the_commit_is_the_checkouts_unless_files_were_edited_since(example: Pat
     assert "note: no commit is recorded: files were edited since it" in ran.err
     header = read_bundle(example / "edited.jsonl").header
     assert (header.commit, header.branch, header.ci_event) == (None, None, None)
+
+
+def test_a_checkout_that_is_edited_while_the_batch_runs_makes_it_a_truncated_one(example: Path, command: Command) -> None:
+    agent = example / "refund_agent.py"
+    agent.write_text(agent.read_text() + "open(__file__.replace('refund_agent.py', 'scenarios.yaml'), 'a').write('# edited')\n")
+    at = commit(example)
+    ran = command("run", "--runs", 1, "--out", "b.jsonl")
+    assert ran.code == 2
+    assert "error: the batch is truncated: the checkout was changed while it ran, so not every run is of the commit" in ran.err
+    bundle = read_bundle(example / "b.jsonl")
+    assert bundle.header.commit == at
+    assert bundle.batch.truncated
 
 
 @pytest.mark.parametrize(
