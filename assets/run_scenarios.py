@@ -29,7 +29,8 @@ CODE_VERSION = "1"
 _DESCRIPTION = (
     "Runs the scenarios, grades every run, and stores them as a batch. **Asks the agent**, and so may spend money: `max_cost_usd` caps "
     "it.\n\n"
-    "A run that was stopped is gone on with by the next one. The batch's partition and its comparison follow by the sensor "
+    "A run that was stopped is gone on with by the next one, where a commit is recorded. The batch's partition and its "
+    "comparison follow by the sensor "
     "`recorded_batches`."
 )
 
@@ -39,7 +40,9 @@ class RunScenariosConfig(dg.Config):
 
     runs: int | None = Field(default=None, ge=1, le=MAX_RUNS_PER_SCENARIO, description="How often each live scenario runs.")
     scenarios: list[str] = Field(default=[], description="Only these, by id; empty for all.")
-    max_cost_usd: float | None = Field(default=None, ge=0, description="Start no run that could pass this.")
+    max_cost_usd: float | None = Field(
+        default=None, ge=0, description="Start no run that could pass this; the first runs alone, its cost being unknown."
+    )
     commit: str | None = Field(default=None, description="The commit that is evaluated.")
     branch: str | None = Field(default=None, description="The branch that is evaluated.")
 
