@@ -21,11 +21,9 @@ from evalplatform.reports.batch_comparison_html import batch_comparison_html
 from evalplatform.reports.batch_comparison_markdown import batch_comparison_markdown, lines_above, lines_below
 from evalplatform.reports.batch_comparison_report import batch_comparison_report
 from evalplatform.reports.batch_comparison_v3 import V3Writer
-from evalplatform.reports.batch_comparison_words import change_words, counts_of_both, not_compared_reason, run_words
 from evalplatform.reports.headline_words import Divergence, baseline_words
+from evalplatform.reports.scenario_diff_lines import scenario_diff_lines
 from evalplatform.reports.trajectory_columns import trajectory_columns
-from evalplatform.reports.trajectory_diff_text import trajectory_diff_lines
-from evalplatform.reports.visible import one_line
 from evalplatform.stages.batch_diff import RunDiff, diff_page, diff_page_names, diff_pages, first_divergence, opened_run_diff
 
 PASSES, FAILS, NOT_ANSWERED = 0, 1, 2
@@ -65,15 +63,18 @@ def print_scenario(sides: Sides, scenario_id: str, outputs: DiffOutputs) -> int:
     if row is None:
         for line in lines_above(batch_comparison_report(comparison, choice=sides.choice)):
             typer.echo(line)
+        _say_page_is_left_out(outputs)
         return NOT_ANSWERED
     found = opened_run_diff(row, sides.baseline, sides.candidate)
-    if outputs.page is not None and found is not None:
+    if found is None:
+        _say_page_is_left_out(outputs)
+    elif outputs.page is not None:
         _write(outputs.page, diff_page(row, found, comparison).encode())
     if outputs.prints_json:
         typer.echo(orjson.dumps(_scenario_payload(row, found, comparison), option=orjson.OPT_INDENT_2).decode())
     else:
-        for line in _scenario_lines(row, found):
-            typer.echo(one_line(line) if not line.startswith("  ") else f"  {one_line(line)}")
+        for line in scenario_diff_lines(row, found):
+            typer.echo(line)
         if found is not None:
             typer.echo()
             for line in trajectory_columns(found.baseline, found.candidate, found.diff, width_chars=_terminal_chars()):
@@ -81,6 +82,11 @@ def print_scenario(sides: Sides, scenario_id: str, outputs: DiffOutputs) -> int:
     if row.change == "newly_failing":
         return FAILS
     return NOT_ANSWERED if found is None or row.change == "not_compared" else PASSES
+
+
+def _say_page_is_left_out(outputs: DiffOutputs) -> None:
+    if outputs.page is not None:
+        say(f"{outputs.page} was not written: there are no two trajectories to set side by side")
 
 
 def _terminal_chars() -> int:
@@ -103,18 +109,6 @@ def _lines(comparison: BatchComparison, sides: Sides, divergence: Divergence | N
         yield ""
         yield from table_lines(report.table)
     yield from lines_below(report)
-
-
-def _scenario_lines(row: ScenarioChange, found: RunDiff | None) -> Iterator[str]:
-    verdicts = f"{run_words(row.baseline)} → {run_words(row.candidate)}"
-    yield f"{row.scenario_id}: {change_words(row)}; {verdicts}; runs passed {counts_of_both(row)}"
-    if row.change == "not_compared":
-        yield not_compared_reason(row)
-    if found is None:
-        yield "There are no two trajectories to compare: a side has no run, could not run, or its trajectory is no longer kept."
-    else:
-        yield "A is the baseline's run, B the candidate's."
-        yield from trajectory_diff_lines(found.diff)
 
 
 def _scenario_payload(row: ScenarioChange, found: RunDiff | None, comparison: BatchComparison) -> dict[str, object]:

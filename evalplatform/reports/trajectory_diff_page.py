@@ -10,9 +10,17 @@ from markupsafe import Markup
 from evalplatform.kernel.values import Value
 from evalplatform.reports.html import Download, check_downloads, page_environment, page_style
 from evalplatform.reports.trajectory_diff_cards import CardRow, card_rows
-from evalplatform.reports.trajectory_diff_text import differing_steps_words, first_divergence_words, fold_words, unchecked_files_words
+from evalplatform.reports.trajectory_diff_text import (
+    COMPARED_WORDS,
+    differing_steps_words,
+    first_divergence_words,
+    fold_words,
+    other_texts_words,
+    unchecked_files_words,
+)
 from evalplatform.reports.view import Fact
 from evalplatform.runs.folding import Fold, diff_view
+from evalplatform.runs.records import Violation
 from evalplatform.runs.trajectory import Trajectory
 from evalplatform.runs.trajectory_diff import TrajectoryDiff
 
@@ -22,10 +30,11 @@ STRIP_LIMIT_ROWS = 400
 
 
 class ComparedRun(Value):
-    """One of the two runs of a page: what it is called, what is known of it, and what it did."""
+    """One of the two runs of a page: what it is called, what is known of it, what it alone breaches, and what it did."""
 
     name: str
     facts: tuple[Fact, ...] = ()
+    violations: tuple[Violation, ...] = ()
     trajectory: Trajectory
 
 
@@ -63,6 +72,9 @@ def trajectory_diff_html(
             sides=(("A", a), ("B", b)),
             summary=differing_steps_words(diff),
             divergence=first_divergence_words(diff),
+            compared_words=COMPARED_WORDS,
+            other_texts=other_texts_words(a.trajectory, b.trajectory, diff),
+            breaches={"A": _breaches(a), "B": _breaches(b)},
             unchecked_files=unchecked_files_words(diff),
             listed=changed[:LISTED_CHANGES],
             unlisted=changed[LISTED_CHANGES:],
@@ -76,6 +88,14 @@ def trajectory_diff_html(
             style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         )
     )
+
+
+def _breaches(run: ComparedRun) -> dict[int, list[str]]:
+    """The policies that this run alone breaches, by step."""
+    by_step: dict[int, list[str]] = {}
+    for found in run.violations:
+        by_step.setdefault(found.step, []).append(found.policy)
+    return by_step
 
 
 def _parts(rows: Sequence[CardRow], folds: Sequence[Fold]) -> Iterator[tuple[tuple[str, str] | None, Sequence[CardRow]]]:

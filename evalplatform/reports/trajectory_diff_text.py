@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from evalplatform.kernel.text import plural
 from evalplatform.reports.visible import one_line
 from evalplatform.runs.folding import Fold
+from evalplatform.runs.trajectory import Trajectory
 from evalplatform.runs.trajectory_diff import ChangedStep, StepChange, TrajectoryDiff
 
+COMPARED_WORDS = "Roles, tool names and the shape of arguments are compared; wording and values are not."
 NAMED_ENTRIES = 4
 NAME_LIMIT_CHARS = 80
 ENTRY_LIMIT_CHARS = 120
@@ -41,6 +43,13 @@ def trajectory_diff_lines(diff: TrajectoryDiff) -> tuple[str, ...]:
 def differing_steps_words(diff: TrajectoryDiff) -> str:
     """Return `1 differing step`, `3 differing steps`, or that none differs."""
     return plural(diff.differing_steps, "differing step") if diff.changes else "No differing step"
+
+
+def other_texts_words(a: Trajectory, b: Trajectory, diff: TrajectoryDiff) -> str | None:
+    """Return that two runs without a differing step have other texts all the same; None where a step differs, or no text does."""
+    if diff.changes or _texts(a) == _texts(b):
+        return None
+    return f"The texts of the two runs are not the same. {COMPARED_WORDS}"
 
 
 def first_divergence_words(diff: TrajectoryDiff, *, scenario_id: str | None = None) -> str:
@@ -104,6 +113,10 @@ def fold_words(fold: Fold) -> tuple[str, str]:
         steps = f"{fold.steps_a:,} earlier steps of A and {fold.steps_b:,} of B"
     hidden = f"{plural(fold.user_messages, 'user message')} among them. " if fold.user_messages else ""
     return steps, f"{hidden}Same tool path in both runs."
+
+
+def _texts(trajectory: Trajectory) -> list[dict[str, object]]:
+    return [step.model_dump(exclude={"call_id"}) for step in trajectory.steps]
 
 
 def _name(side: ChangedStep | None) -> str:

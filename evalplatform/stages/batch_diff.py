@@ -10,12 +10,13 @@ from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import InputError
 from evalplatform.ports.batches import BatchStore
 from evalplatform.reports import words
+from evalplatform.reports.batch_comparison_report import short_commit
 from evalplatform.reports.batch_comparison_words import count_words, run_words, short_batch_words
 from evalplatform.reports.headline_words import Divergence
 from evalplatform.reports.trajectory_diff_page import ComparedRun as ShownRun
 from evalplatform.reports.trajectory_diff_page import trajectory_diff_html
 from evalplatform.reports.view import Fact
-from evalplatform.runs.records import Batch, Violation
+from evalplatform.runs.records import Batch
 from evalplatform.runs.trajectory import Trajectory
 from evalplatform.runs.trajectory_diff import TrajectoryDiff, diff_trajectories
 from evalplatform.stages.batch_sides import BatchSide, ReadTrajectory
@@ -117,28 +118,27 @@ def diff_pages(
 
 def diff_page(row: ScenarioChange, found: RunDiff, comparison: BatchComparison, *, comparison_file: str | None = None) -> str:
     """Return the page of one row: both runs side by side, each with its batch, verdict and k/n."""
-    before = _facts(comparison.baseline, row.baseline, row.baseline_runs, row.resolved_violations)
-    after = _facts(comparison.candidate, row.candidate, row.candidate_runs, row.new_violations)
+    before = _facts(comparison.baseline, row.baseline, row.baseline_runs)
+    after = _facts(comparison.candidate, row.candidate, row.candidate_runs)
     return trajectory_diff_html(
         scenario_id=row.scenario_id,
-        a=ShownRun(name="Baseline", facts=before, trajectory=found.baseline),
-        b=ShownRun(name="Candidate", facts=after, trajectory=found.candidate),
+        a=ShownRun(name="Baseline", facts=before, violations=row.resolved_violations or (), trajectory=found.baseline),
+        b=ShownRun(name="Candidate", facts=after, violations=row.new_violations or (), trajectory=found.candidate),
         diff=found.diff,
         comparison_file=comparison_file,
     )
 
 
-def _facts(batch: Batch, run: ComparedRun | None, counts: RunSetCount | None, violations: tuple[Violation, ...] | None) -> tuple[Fact, ...]:
-    """Return what is known of one side's run; `violations` are those that the other side's run has not."""
+def _facts(batch: Batch, run: ComparedRun | None, counts: RunSetCount | None) -> tuple[Fact, ...]:
+    """Return what is known of one side's run."""
     reason = "" if run is None or run.reason is None else f": {run.reason}"
     return (
         Fact(label="Batch", value=short_batch_words(batch)),
-        Fact(label="Commit", value=batch.header.commit or words.MISSING),
+        Fact(label="Commit", value=short_commit(batch.header.commit)),
         Fact(label="Verdict", value=f"{run_words(run)}{reason}"),
         Fact(label="Score", value=words.points(None if run is None else run.score_points)),
         Fact(label="Runs passed", value=count_words(counts)),
         Fact(label="This run", value=words.MISSING if run is None else f"number {run.order + 1}, {run.run_id}"),
-        *(Fact(label="Violation of this run alone", value=f'"{found.policy}" at step {found.step}') for found in violations or ()),
     )
 
 

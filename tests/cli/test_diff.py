@@ -8,8 +8,9 @@ import pytest
 
 from evalplatform.reports.batch_comparison_v3 import read_batch_comparison_v3
 from evalplatform.runs.bundle import new_bundle
+from evalplatform.runs.trajectory import MessageStep, trajectory_digest
 from tests.cli.conftest import Command
-from tests.support.compared_batches import Told, a_regression, batch_of, write_bundle
+from tests.support.compared_batches import Told, a_regression, batch_of, trajectory_of, write_bundle
 
 PROJECT = "my-project"
 """The id of a starter project."""
@@ -34,8 +35,8 @@ def test_two_bundles_need_no_project_and_a_regression_exits_1(command: Command, 
     ran = command("diff", *bundles)
     assert ran.code == 1
     assert ran.out.splitlines()[0] == (
-        "The gate would fail (regressed): 2 flipped to failing · 1 to passing · 1 could not run · 1 degraded · 1 path drift · 1 dropped · 1 added · "
-        "1 not compared · 12 scenarios. First divergence at step 4 in collapse."
+        "The gate would fail (regressed): 2 flipped to failing · 1 to passing · 1 could not run"
+        " · 1 degraded · 1 path drift · 1 dropped · 1 added · 1 not compared · 12 scenarios. First divergence at step 4 in collapse."
     )
     assert "3 newly failing · 1 newly passing · 1 degraded · 1 path drift · 1 dropped · 1 added · 1 not compared" in ran.out
     assert re.search(r"^collapse +newly failing +passed +failed +-50\.0 +changed +4/4 → 0/4$", ran.out, re.M)
@@ -83,7 +84,10 @@ def test_every_row_of_the_page_opens_the_diff_of_its_two_runs(command: Command, 
     assert "refund → escalate" in collapse
     assert "(truncated)" in collapse
     leaking = (tmp_path / "out" / "report-diffs" / "leaking.html").read_text()
-    assert "&#34;No SSN in trajectory&#34; at step 3" in leaking
+    assert '<li>Only B breaches <b>No SSN in trajectory</b>: <a href="#b-step-3">step 3</a></li>' in leaking
+    marked = leaking[leaking.index('id="b-step-3"') : leaking.index('id="b-step-4"')]
+    assert '<span class="mark breach">Breaches No SSN in trajectory</span>' in marked
+    assert leaking.count("Breaches No SSN") == 1
     assert "(report-diffs/collapse.html)" in (tmp_path / "out" / "report.md").read_text()
 
 
@@ -123,9 +127,46 @@ def test_one_scenario_is_opened_where_its_runs_part(command: Command, bundles: t
     steady = command("diff", *bundles, "--scenario", "steady", "--json")
     assert steady.code == 0
     assert json.loads(steady.out)["trajectory_diff"]["differing_steps"] == 0
-    gone = command("diff", *bundles, "--scenario", "gone")
+    gone = command("diff", *bundles, "--scenario", "gone", "--out-html", tmp_path / "gone.html")
     assert gone.code == 2
     assert "no two trajectories to compare" in gone.out
+    assert "gone.html was not written: there are no two trajectories to set side by side" in gone.err
+    assert not (tmp_path / "gone.html").exists()
+
+
+def test_one_scenario_says_its_new_and_resolved_violations_and_what_is_not_known(command: Command, tmp_path: Path) -> None:
+    before = {"leaks": Told("P"), "mended": Told("P", violations=[("No card", 2)]), "unscanned": Told("P", violations=None)}
+    after = {"leaks": Told("P", violations=[("No SSN", 3)]), "mended": Told("P"), "unscanned": Told("P")}
+    sides = (write_bundle(tmp_path / "b.jsonl", batch_of(before)), write_bundle(tmp_path / "c.jsonl", batch_of(after, hours=1)))
+    for scenario, said in (
+        ("leaks", 'New violation: B breaches "No SSN" at step 3.'),
+        ("mended", 'Resolved violation: A breaches "No card" at step 2.'),
+        ("unscanned", "Whether there is a new violation is not known: a run was not scanned for violations."),
+    ):
+        lines = command("diff", *sides, "--scenario", scenario).out.splitlines()
+        assert [line for line in lines if "iolation" in line] == [said]
+        assert "No differing step" in lines
+        assert not any("wording" in line for line in lines), "the two runs are the same to the letter"
+
+
+def test_one_scenario_whose_texts_alone_differ_says_what_is_compared(command: Command, tmp_path: Path) -> None:
+    batch = batch_of({"a": Told("P")})
+    (run,) = batch.runs
+    said = trajectory_of("a", run.tools)
+    other = said.model_copy(update={"steps": (*said.steps[:-1], MessageStep(role="assistant", text="All done!"))})
+    paths = []
+    for name, trajectory in (("b", said), ("c", other)):
+        paths.append(tmp_path / f"{name}.jsonl")
+        with new_bundle(paths[-1], batch.header) as writer:
+            writer.add(run.model_copy(update={"trajectory_digest": trajectory_digest(trajectory)}), trajectory)
+            writer.finish()
+    ran = command("diff", *paths, "--scenario", "a", "--out-html", tmp_path / "one.html")
+    sentence = (
+        "The texts of the two runs are not the same. Roles, tool names and the shape of arguments are compared; wording and values are not."
+    )
+    assert ran.code == 0
+    assert sentence in ran.out.splitlines()
+    assert f'<p class="intro">{sentence}</p>' in (tmp_path / "one.html").read_text()
 
 
 @pytest.mark.parametrize(
