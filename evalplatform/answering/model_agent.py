@@ -10,7 +10,7 @@ from evalplatform.answering.prompts import answer_messages, joined_context
 from evalplatform.arms.treatment import Treatment
 from evalplatform.calls.ask import Asker
 from evalplatform.kernel.errors import CallError, HarnessError, RetrievalError, UnusableReplyError
-from evalplatform.kernel.usage import known_sum, summed_usage
+from evalplatform.kernel.usage import summed_usage, whole_sum
 from evalplatform.plugins.plugin_set import NO_PLUGINS, PluginSet
 from evalplatform.plugins.wrapping import wrapped_config
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest
@@ -97,7 +97,7 @@ class _Conversation:
                 "ended": ended,
                 "reason": reason,
                 "usage": summed_usage([row.reply.usage for row in self.rows]),
-                "cost_usd": known_sum(row.cost_usd for row in self.rows),
+                "cost_usd": whole_sum(row.cost_usd for row in self.rows),
                 "seconds": sum(row.reply.latency_seconds for row in self.rows),
             }
         )

@@ -1,26 +1,26 @@
 """One registry class for every family of kinds: arm kinds, judges, document sources, stores."""
 
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import iter_modules
-from threading import Event, RLock
 from typing import Generic, TypeVar
 
 from evalplatform.kernel.errors import UnknownNameError
 
 T = TypeVar("T")
 
-_LOADING = RLock()
-"""Held while a family is loaded. One for all: a member of one family may look at another while it is loaded."""
+_LOADING: ContextVar[frozenset[str]] = ContextVar("registries_being_loaded", default=frozenset())
+"""The families that this thread is loading just now."""
 
 
 class Registry(Generic[T]):
     """Names of one family and what they stand for.
 
     A kind joins in one of two ways: a file in the family's `kinds` package that calls `register`, or an entry point in the group
-    `evalplatform.<family>` of another installed package. Both are found on first use, so that importing a family stays cheap; a second
-    thread waits until they all are.
+    `evalplatform.<family>` of another installed package. Both are found on first use, so that importing a family stays cheap. Threads
+    that come first at once each see to it themselves that all are there: a module is imported once, and who comes second waits for it.
 
     Args:
         family: the family's name, such as `arm_kinds`; also the entry point group's ending.
@@ -33,8 +33,7 @@ class Registry(Generic[T]):
         self.noun = noun
         self._kinds_package = kinds_package
         self._members: dict[str, T] = {}
-        self._is_loading = False
-        self._loaded = Event()
+        self._loaded = False
 
     def register(self, name: str) -> Callable[[T], T]:
         """Return a decorator that registers its target under `name`; a second registration of a name is a ValueError."""
@@ -72,17 +71,14 @@ class Registry(Generic[T]):
         return iter(self.names())
 
     def _load(self) -> None:
-        if self._loaded.is_set():
+        if self._loaded or self.family in _LOADING.get():  # a member that is being loaded may look at the others: what is there by then
             return
-        with _LOADING:
-            if self._loaded.is_set() or self._is_loading:  # a member that is being loaded may look at the others: what is there by then
-                return
-            self._is_loading = True
-            try:
-                self._find_members()
-                self._loaded.set()
-            finally:
-                self._is_loading = False
+        loading = _LOADING.set(_LOADING.get() | {self.family})
+        try:
+            self._find_members()
+        finally:
+            _LOADING.reset(loading)
+        self._loaded = True  # not before: another thread would take what is there by now for all
 
     def _find_members(self) -> None:
         if self._kinds_package is not None:

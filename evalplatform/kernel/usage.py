@@ -33,6 +33,16 @@ def known_sum(numbers: Iterable[float | None]) -> float | None:
     return sum(known) if known else None
 
 
+def whole_sum(numbers: Iterable[float | None]) -> float | None:
+    """Return the sum, or None where a number is not known, or there is none: the known part of a cost is not the cost."""
+    total: float | None = None
+    for number in numbers:
+        if number is None:
+            return None
+        total = number + (total or 0.0)
+    return total
+
+
 def summed_usage(usages: Sequence[Usage]) -> Usage:
     """Return what several calls used together; a count that one of them does not state is unknown for all of them."""
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from evalplatform.kernel.usage import Usage
 from evalplatform.kernel.values import Value
+from evalplatform.runs.traces.problems import TraceProblem
 from evalplatform.runs.trajectory import Trajectory
 
 
@@ -31,7 +32,8 @@ class AgentReply(Value):
         ended: `finished`; `agent_error` where the agent itself broke (an exception, an exit code, a reply that is none); `budget_stop`
             where it came to a limit of the run's own. `reason` says more wherever it is not `finished`.
         usage, cost_usd: as the agent states them; None where it does not.
-        seconds: how long it took.
+        seconds: how long it took; None where a recording does not say.
+        problems: what was wrong with its messages and did not keep them from being read.
     """
 
     trajectory: Trajectory
@@ -39,7 +41,8 @@ class AgentReply(Value):
     reason: str | None = None
     usage: Usage = Usage()
     cost_usd: float | None = Field(default=None, ge=0)
-    seconds: float = Field(ge=0)
+    seconds: float | None = Field(ge=0)
+    problems: tuple[TraceProblem, ...] = ()
 
 
 class AgentRunner(Protocol):

@@ -16,10 +16,11 @@ from evalplatform.kernel.errors import TraceError, nearest_name
 from evalplatform.kernel.text import clip
 from evalplatform.kernel.usage import Usage
 from evalplatform.kernel.values import Value
-from evalplatform.runs.traces.chat_messages import trajectory_of_messages
+from evalplatform.runs.traces.chat_messages import ParsedConversation, trajectory_of_messages
 from evalplatform.runs.trajectory import ChangedFile, MessageStep, Trajectory
 
 SHOWN_LIMIT_CHARS = 80
+_LOOKED_AT_BYTES = 65_536
 
 _MESSAGE_SCHEMA = {
     "type": "object",
@@ -84,7 +85,7 @@ def json_from_agent(data: bytes) -> object:
     try:
         return json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        shown = clip(" ".join(data[: 4 * SHOWN_LIMIT_CHARS].decode("utf-8", "replace").split()), SHOWN_LIMIT_CHARS)
+        shown = clip(" ".join(data[:_LOOKED_AT_BYTES].decode("utf-8", "replace").split()), SHOWN_LIMIT_CHARS)
         raise TraceError(f"is no JSON: {shown!r}." if shown else "is empty.") from None
 
 
@@ -105,22 +106,28 @@ def read_contract_reply(value: object) -> ContractReply:
         raise TraceError(f"{problem['msg']}.", field=where) from None
 
 
-def reply_trajectory(reply: ContractReply, asked: Sequence[str]) -> Trajectory:
-    """Return the trajectory that a reply tells.
+def reply_conversation(reply: ContractReply, asked: Sequence[str]) -> ParsedConversation:
+    """Return the trajectory that a reply tells, and what is wrong with its messages.
 
     An agent may have been told more by a user of its own; of a run that is `finished`, the messages that it was sent stand in it in order.
 
     Raises:
         TraceError: a message cannot be read, or the reply is not the whole conversation.
     """
-    trajectory = trajectory_of_messages(reply.messages).trajectory
+    conversation = trajectory_of_messages(reply.messages)
+    missing = missing_message(conversation.trajectory, asked if reply.ended == "finished" else asked[:1])
+    if missing is not None:
+        raise TraceError(f"is not the whole conversation: {missing} is missing, as it was sent.", field="messages")
+    return conversation
+
+
+def missing_message(trajectory: Trajectory, asked: Sequence[str]) -> str | None:
+    """Return the first of the user's messages that does not stand in a trajectory, in their order, as words; None where all of them do."""
     said = iter([step.text for step in trajectory.steps if isinstance(step, MessageStep) and step.role == "user"])
-    for number, message in enumerate(asked if reply.ended == "finished" else asked[:1], start=1):
+    for number, message in enumerate(asked, start=1):
         if message not in said:  # an iterator goes on behind what it found, so this is a test of order as well
-            shown = clip(message, SHOWN_LIMIT_CHARS)
-            rule = f"is not the whole conversation: the user's message {number} ({shown!r}) is missing, as it was sent."
-            raise TraceError(rule, field="messages")
-    return trajectory
+            return f"the user's message {number} ({clip(message, SHOWN_LIMIT_CHARS)!r})"
+    return None
 
 
 def contract_schema() -> dict[str, Any]:

@@ -22,9 +22,9 @@ from evalplatform.runs.assertions.assertion import RunFacts
 from evalplatform.runs.batch_tally import BatchTally
 from evalplatform.runs.bundle import BUNDLE_ENDING, BundleWriter, new_bundle, read_header
 from evalplatform.runs.policies import violations_in
-from evalplatform.runs.records import Batch, BatchHeader, Outcome, PlannedScenario, Run
+from evalplatform.runs.records import GRADED_OUTCOMES, Batch, BatchHeader, Outcome, PlannedScenario, Run
 from evalplatform.runs.scenario import Scenario
-from evalplatform.runs.traces.problems import ProblemKind
+from evalplatform.runs.traces.problems import ProblemKind, problems_named
 from evalplatform.runs.traces.survey import PlacedRun, TraceSurvey, placed_runs, surveyed
 from evalplatform.runs.traces.trace import TraceGrade, TraceRun
 from evalplatform.runs.trajectory import trajectory_digest
@@ -33,7 +33,7 @@ from evalplatform.stages.run_grading import MAX_REASON_CHARS, passed_limit_words
 RECORDED_JUDGE = "recorded"
 """The judge's identity where the verdict is the one that the trace brings."""
 UNNAMED_AGENT = "imported"
-MAX_PROBLEMS_IN_REASON = 3
+NEVER_ACTED = "The trace holds no message and no call of the agent."
 
 OnRun = Callable[[str], None]
 """Told of each run that was "read" or "written"."""
@@ -189,20 +189,21 @@ def _header(wanted: TraceImport, survey: TraceSurvey, *, now: datetime) -> Batch
 def _write_runs(
     bundle: BundleWriter, wanted: TraceImport, survey: TraceSurvey, scenarios: ScenariosById, on_run: OnRun
 ) -> tuple[BatchTally, Counter[Outcome]]:
-    orders = survey.orders()
+    orders, numbers = survey.orders(), survey.trial_numbers()
     tally, outcomes = BatchTally(), Counter[Outcome]()
     unstated = {file: _changed_at(file) for file in wanted.files} if wanted.recorded_at is None else {}
-    for item in placed_runs(wanted.files, format_name=wanted.format_name):
+    for item in found_runs(wanted.files, format_name=wanted.format_name):
         if isinstance(item, TraceError):
             raise item
-        if not survey.wants(item.trial):
+        (file, traced), trial = numbers.numbered(item)
+        if not survey.wants(trial):
             continue
-        order = orders.pop((item.run.scenario_id, item.trial), None)
+        order = orders.pop((traced.scenario_id, trial), None)
         if order is None:
-            raise TraceError("was changed while it was read.", file=item.file)
-        ended_at = item.run.created_at or wanted.recorded_at or unstated[item.file]
-        run = _imported_run(item, order, scenarios, ended_at=ended_at)
-        bundle.add(run, item.run.trajectory)
+            raise TraceError("was changed while it was read.", file=file)
+        ended_at = traced.created_at or wanted.recorded_at or unstated[file]
+        run = _imported_run(traced, order, scenarios, ended_at=ended_at)
+        bundle.add(run, traced.trajectory)
         tally.add(run)
         outcomes[run.outcome] += 1
         on_run("written")
@@ -211,8 +212,7 @@ def _write_runs(
     return tally, outcomes
 
 
-def _imported_run(placed: PlacedRun, order: int, scenarios: ScenariosById, *, ended_at: datetime) -> Run:
-    traced = placed.run
+def _imported_run(traced: TraceRun, order: int, scenarios: ScenariosById, *, ended_at: datetime) -> Run:
     trajectory = traced.trajectory
     grade = traced.grade
     violations = None
@@ -220,6 +220,7 @@ def _imported_run(placed: PlacedRun, order: int, scenarios: ScenariosById, *, en
         scenario = scenarios[traced.scenario_id]
         grade = _structural_grade(scenario, traced)
         violations = violations_in(trajectory, scenario.policies)
+    grade = _grade_of_deeds(grade, has_acted=trajectory is not None and trajectory.agent_acted)
     return Run(
         scenario_id=traced.scenario_id,
         order=order,
@@ -236,6 +237,14 @@ def _imported_run(placed: PlacedRun, order: int, scenarios: ScenariosById, *, en
         cost_usd=traced.cost_usd,
         seconds=traced.seconds,
     )
+
+
+def _grade_of_deeds(grade: TraceGrade, *, has_acted: bool) -> TraceGrade:
+    """Return a grade without what cannot be graded: what the agent never did, and the score of a run that has no verdict."""
+    if not has_acted and grade.outcome in ("passed", "failed"):
+        return TraceGrade(outcome="ungraded", reason=NEVER_ACTED)
+    has_score = has_acted and grade.outcome in GRADED_OUTCOMES
+    return grade if has_score else grade.with_changes(score_points=None)
 
 
 def _structural_grade(scenario: Scenario, traced: TraceRun) -> TraceGrade:
@@ -261,9 +270,7 @@ def _reason(grade: TraceGrade, traced: TraceRun) -> str | None:
     """Return why a run did not pass, and what problems it was imported with; None where there is nothing to say."""
     sentences = [] if grade.outcome == "passed" else [grade.reason]
     if traced.problems:
-        named = "; ".join(problem.words for problem in traced.problems[:MAX_PROBLEMS_IN_REASON])
-        rest = len(traced.problems) - MAX_PROBLEMS_IN_REASON
-        sentences.append(f"imported with problems: {named}{f'; and {rest:,} more' if rest > 0 else ''}")
+        sentences.append(f"imported with problems: {problems_named(traced.problems)}")
     return clip(". ".join(sentence.rstrip(".") for sentence in sentences) + ".", MAX_REASON_CHARS) if sentences else None
 
 

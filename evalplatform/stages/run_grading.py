@@ -11,11 +11,13 @@ from evalplatform.kernel.text import clip
 from evalplatform.ports.agent_runner import AgentReply
 from evalplatform.runs.assertions.assertion import RunFacts
 from evalplatform.runs.policies import violations_in
-from evalplatform.runs.records import ModelVerdict, Outcome, Run
+from evalplatform.runs.records import GRADED_OUTCOMES, ModelVerdict, Outcome, Run
 from evalplatform.runs.scenario import Scenario
+from evalplatform.runs.traces.problems import problems_named
 from evalplatform.runs.trajectory import FileChangeStep, Trajectory, trajectory_digest
 
 MAX_REASON_CHARS = 500
+NO_ANSWER = "no_answer: the agent wrote no message and called no tool."
 
 JudgeRun = Callable[[Scenario, Trajectory, int], Awaitable[ModelVerdict]]
 """A model judge's word on a trajectory; the number is the run's order, whose draw it takes."""
@@ -47,8 +49,9 @@ class RunGrader:
 def graded_run(scenario: Scenario, order: int, reply: AgentReply, *, ended_at: datetime) -> Run:
     """Return a run by its assertions and policies.
 
-    How the run ended goes before what was asserted of it: an agent that broke, or that came to a limit of the run's own, failed, whatever
-    its steps so far would pass.
+    How the run ended goes before what was asserted of it: an agent that broke, that came to a limit of the run's own, or that took no step
+    at all, failed, whatever its steps so far would pass. The reason also says which limit could not be checked, and what was wrong with
+    the agent's messages, of a run that passed too.
 
     Raises:
         InputError: a text of the trajectory holds a lone surrogate, which no store keeps.
@@ -59,15 +62,28 @@ def graded_run(scenario: Scenario, order: int, reply: AgentReply, *, ended_at: d
     reason = grade.reason
     if reply.ended != "finished":
         outcome, reason = reply.ended, reply.reason or reply.ended
+    elif not reply.trajectory.agent_acted:
+        outcome, reason = "agent_error", NO_ANSWER
     elif (passed_limit := passed_limit_words(scenario, facts)) is not None:
         outcome, reason = "budget_stop", passed_limit
+    reason = _with_notes(reason, scenario, reply, facts)
     return ungraded_run(scenario, order, reply, ended_at=ended_at, reason=reason or "").with_changes(
         outcome=outcome,
         reason=None if reason is None else clip(reason, MAX_REASON_CHARS),
-        score_points=grade.score_points,
+        score_points=grade.score_points if outcome in GRADED_OUTCOMES and reply.trajectory.agent_acted else None,
         assertions=grade.results,
         violations=violations_in(reply.trajectory, scenario.policies),
     )
+
+
+def _with_notes(reason: str | None, scenario: Scenario, reply: AgentReply, facts: RunFacts) -> str | None:
+    """Return the reason with what is to be known beside it, or None where there is nothing to say."""
+    notes = [] if reply.ended != "finished" else unchecked_limit_notes(scenario, facts)
+    if reply.problems:
+        notes.append(f"read with problems: {problems_named(reply.problems)}")
+    if not notes:
+        return reason
+    return ". ".join(sentence.rstrip(".") for sentence in [*([] if reason is None else [reason]), *notes]) + "."
 
 
 def ungraded_run(scenario: Scenario, order: int, reply: AgentReply, *, ended_at: datetime, reason: str) -> Run:
@@ -89,7 +105,7 @@ def ungraded_run(scenario: Scenario, order: int, reply: AgentReply, *, ended_at:
 
 
 def passed_limit_words(scenario: Scenario, facts: RunFacts) -> str | None:
-    """Return the sentence of the first own limit that the run passed, or None; what is not known passes none."""
+    """Return the sentence of the first own limit that the run passed, or None; what is not known passes none (`unchecked_limit_notes`)."""
     limits = (
         ("seconds", scenario.max_seconds, facts.seconds),
         ("US dollars", scenario.max_cost_usd, facts.cost_usd),
@@ -99,3 +115,11 @@ def passed_limit_words(scenario: Scenario, facts: RunFacts) -> str | None:
         if most is not None and taken is not None and taken > most:
             return f"It took {taken:g} {unit}; its limit is {most:g}."
     return None
+
+
+def unchecked_limit_notes(scenario: Scenario, facts: RunFacts) -> list[str]:
+    """Return a clause for each own limit that could not be checked, since what the run took is not known."""
+    limits = (("max_seconds", scenario.max_seconds, facts.seconds), ("max_cost_usd", scenario.max_cost_usd, facts.cost_usd))
+    return [
+        f"{name} was not checked: it is not known what the run took" for name, most, taken in limits if most is not None and taken is None
+    ]

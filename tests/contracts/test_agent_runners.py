@@ -121,7 +121,7 @@ def test_a_run_holds_the_users_messages_in_order_and_what_was_answered(bench: Be
     assert reply.trajectory.final_text
     assert not any(isinstance(step, FileChangeStep) for step in reply.trajectory.steps)  # no workspace, no file state
     assert trajectory_digest(reply.trajectory).startswith("sha256:")
-    assert reply.seconds >= 0
+    assert reply.seconds is None or reply.seconds >= 0
 
 
 @every_kind

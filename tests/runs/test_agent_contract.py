@@ -15,7 +15,7 @@ from evalplatform.runs.agent_contract import (
     contract_schema_text,
     json_from_agent,
     read_contract_reply,
-    reply_trajectory,
+    reply_conversation,
 )
 from evalplatform.runs.trajectory import MessageStep
 
@@ -89,7 +89,7 @@ def test_what_is_no_json_is_refused(data: bytes) -> None:
 def test_a_reply_is_the_whole_conversation() -> None:
     asked = ["a", "b"]
     whole = {"messages": [{"role": "system", "content": "be brief"}, user("a"), agent("1"), user("go on"), user("b"), agent("2")]}
-    steps = reply_trajectory(read_contract_reply(whole), asked).steps
+    steps = reply_conversation(read_contract_reply(whole), asked).trajectory.steps
     assert [step.text for step in steps if isinstance(step, MessageStep)] == ["be brief", "a", "1", "go on", "b", "2"]
 
 
@@ -104,10 +104,10 @@ def test_a_reply_is_the_whole_conversation() -> None:
 )
 def test_a_reply_without_the_users_messages_is_refused(messages: list[dict[str, Any]], missing: str) -> None:
     with pytest.raises(TraceError, match="is not the whole conversation") as refused:
-        reply_trajectory(read_contract_reply({"messages": messages}), ["a", "b"])
+        reply_conversation(read_contract_reply({"messages": messages}), ["a", "b"])
     assert missing in str(refused.value)
 
 
 def test_an_agent_that_stopped_early_need_not_hold_what_it_was_never_told() -> None:
     reply = read_contract_reply({"messages": [user("a"), agent("1")], "ended": "budget_stop", "reason": "enough"})
-    assert reply_trajectory(reply, ["a", "b"]).final_text == "1"
+    assert reply_conversation(reply, ["a", "b"]).trajectory.final_text == "1"

@@ -15,6 +15,7 @@ from evalplatform.runs.bundle import BundleSummary, new_bundle, read_bundle
 from evalplatform.runs.bundle_reopened import reopened_bundle
 from evalplatform.runs.records import BatchHeader, PlannedScenario, Run
 from evalplatform.runs.scenario import AssertionSpec, PolicySpec, Scenario
+from evalplatform.runs.traces.problems import TraceProblem
 from evalplatform.runs.trajectory import MessageStep, Trajectory
 from evalplatform.stages.run_grading import RunGrader
 from evalplatform.stages.run_scenarios import HARNESS_ERRORS_IN_A_ROW, RecordedRuns, RunPlan, record_runs
@@ -48,7 +49,7 @@ class ScriptedAgent:
     async def aclose(self) -> None: ...
 
 
-def says(text: str, *, cost_usd: float | None = None, ended: str = "finished", seconds: float = 1.0) -> AgentReply:
+def says(text: str, *, cost_usd: float | None = None, ended: str = "finished", seconds: float | None = 1.0) -> AgentReply:
     trajectory = Trajectory(steps=(MessageStep(role="user", text="hello"), MessageStep(role="assistant", text=text)))
     return AgentReply.model_validate(
         {
@@ -143,6 +144,40 @@ def test_a_run_that_passes_a_limit_of_its_own_is_a_failure(tmp_path: Path, limit
     _, summary, _ = recorded(tmp_path / "b.jsonl", agent, scenario("a", **limits))
     (run,) = summary.runs
     assert (run.outcome, run.verdict, run.reason) == ("budget_stop", "failed", reason)
+
+
+def test_a_limit_that_cannot_be_checked_is_named_in_the_reason_of_a_run_that_passed(tmp_path: Path) -> None:
+    agent = ScriptedAgent(lambda _: says("done", seconds=None))
+    _, summary, _ = recorded(tmp_path / "b.jsonl", agent, scenario("a", max_cost_usd=0.01, max_seconds=1.0), scenario("b"))
+    limited, free = summary.runs
+    assert (limited.outcome, limited.score_points, limited.seconds) == ("passed", 100, None)
+    unknown = "was not checked: it is not known what the run took"
+    assert limited.reason == f"max_seconds {unknown}. max_cost_usd {unknown}."
+    assert (free.outcome, free.reason) == ("passed", None)
+
+
+def test_what_was_wrong_with_an_agents_messages_stands_in_the_reason(tmp_path: Path) -> None:
+    problems = tuple(TraceProblem(kind="call_without_result", step=step, detail="refund") for step in range(2, 7))
+    replies = {"a": says("done"), "b": says("sorry")}
+    agent = ScriptedAgent(lambda request: replies[request.scenario_id].with_changes(problems=problems))
+    _, summary, _ = recorded(tmp_path / "b.jsonl", agent, scenario("a"), scenario("b"))
+    passed, failed = summary.runs
+    assert (passed.outcome, failed.outcome) == ("passed", "failed")
+    assert str(passed.reason).startswith("read with problems: step 2: a call has no result (refund); step 3: ")
+    assert str(passed.reason).endswith("; and 2 more.")
+    assert str(failed.reason).startswith("1 of 1 checked assertion failed: ")
+    assert "read with problems: step 2" in str(failed.reason)
+
+
+@pytest.mark.parametrize("ended", ["finished", "agent_error"])
+def test_an_agent_that_took_no_step_did_not_answer_and_has_no_score(tmp_path: Path, ended: str) -> None:
+    asked_alone = Trajectory(steps=(MessageStep(role="system", text="be brief"), MessageStep(role="user", text="hello")))
+    never = (AssertionSpec(kind="tool_not_called", argument="refund"),)
+    agent = ScriptedAgent(lambda _: says("", ended=ended).with_changes(trajectory=asked_alone))
+    _, summary, _ = recorded(tmp_path / "b.jsonl", agent, scenario("a", assertions=never))
+    (run,) = summary.runs
+    reason = "no_answer: the agent wrote no message and called no tool." if ended == "finished" else "why"
+    assert (run.outcome, run.verdict, run.score_points, run.reason) == ("agent_error", "failed", None, reason)
 
 
 def test_a_run_that_could_not_run_has_no_verdict_and_stops_no_other(tmp_path: Path) -> None:
@@ -256,6 +291,16 @@ def test_replays_cost_nothing_and_are_made_under_any_cap(tmp_path: Path) -> None
         tmp_path / "b.jsonl", agent, scenario("a"), scenario("b"), scenario("r", replay="r.json"), max_cost_usd=1.0, concurrency=1
     )
     assert {run.scenario_id: run.outcome for run in summary.runs if run.outcome == "passed"} == {"a": "passed"}
+
+
+def test_what_a_recording_has_cost_counts_towards_no_cap(tmp_path: Path) -> None:
+    agent = ScriptedAgent(lambda request: says("done", cost_usd=5.0 if request.scenario_id == "r" else 0.4))
+    scenarios = (scenario("r", replay="r.json"), scenario("a"))
+    done, summary, _ = recorded(tmp_path / "b.jsonl", agent, *scenarios, runs=3, max_cost_usd=0.9)
+    assert (done.made, summary.runs[-1].cost_usd) == (3, 5.0)
+    raised, _, shown = recorded(tmp_path / "b.jsonl", agent, *scenarios, runs=3, max_cost_usd=1.3)
+    assert (raised.made, raised.truncated_reason) == (1, None)
+    assert shown[-1].spent_usd == 0.4
 
 
 def test_a_stop_of_the_agents_calls_ends_the_batch_and_keeps_what_is_finished(tmp_path: Path) -> None:

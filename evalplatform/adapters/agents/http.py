@@ -11,9 +11,11 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import aiohttp
 
+from evalplatform.adapters.agents.redaction import Redactor
 from evalplatform.adapters.agents.replies import (
     AgentBrokeError,
     asked_trajectory,
@@ -21,7 +23,6 @@ from evalplatform.adapters.agents.replies import (
     contract_agent_reply,
     out_of_time_reply,
     parsed_json,
-    without_secrets,
 )
 from evalplatform.adapters.models.chat_completions import ChatCompletions
 from evalplatform.adapters.models.http_errors import error_for_status, retry_after_seconds
@@ -49,7 +50,7 @@ class HttpRunner:
 
     Args:
         settings: where the agent is.
-        headers: sent with every request; their values are blanked out of every text that is shown.
+        headers: sent with every request; their values are blanked out of every reason and error, and so are those in the address's query.
         clock: for how long a run took, and for a Retry-After that is a date.
         retry: how a 429 or 503 is asked again; such waits count for no run's limits.
     """
@@ -62,6 +63,9 @@ class HttpRunner:
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.settings.concurrency)
+        # The key of `Bearer KEY` is a secret without its first word as well.
+        sent = [part for value in self.headers.values() for part in (value, value.split()[-1])]
+        self.redactor = Redactor([*sent, *(value for _, value in parse_qsl(urlsplit(self.settings.url).query))])
         self.address = self.settings.identity.removeprefix("http ")
 
     @property
@@ -84,9 +88,9 @@ class HttpRunner:
         async with self._slots:
             exchange = _Exchange(self, request)
             try:
-                return await (exchange.whole() if self.settings.format == "json" else exchange.turns())
-            except AgentBrokeError as error:
-                return exchange.broken(error)
+                return self.redactor.reply(await exchange.reply())
+            except HarnessError as error:
+                raise self.redactor.error(error) from None
 
     async def aclose(self) -> None:
         """Close the connections; calling it twice is fine."""
@@ -104,11 +108,6 @@ class HttpRunner:
             )
         return self._session
 
-    def shown(self, text: str) -> str:
-        """Return a text without the secrets that are sent."""
-        # The key of `Bearer KEY` is a secret without its first word as well.
-        return without_secrets(text, [part for value in self.headers.values() for part in (value, value.split()[-1])])
-
 
 @dataclass
 class _Exchange:
@@ -119,6 +118,13 @@ class _Exchange:
     seconds: float = 0.0
     messages: list[dict[str, Any]] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
+
+    async def reply(self) -> AgentReply:
+        """Return the run; what may not be shown still stands in its reason."""
+        try:
+            return await (self.whole() if self.runner.settings.format == "json" else self.turns())
+        except AgentBrokeError as error:
+            return self.broken(error)
 
     async def whole(self) -> AgentReply:
         """Send the scenario as one document and read the run from the reply."""
@@ -160,7 +166,7 @@ class _Exchange:
         try:
             parsed = ChatCompletions().parsed(body if isinstance(body, dict) else {}, who=who)
         except CallError as error:
-            raise AgentBrokeError("not_a_reply", self.runner.shown(str(error))) from None
+            raise AgentBrokeError("not_a_reply", str(error)) from None
         assert isinstance(body, dict)  # what has choices is an object
         message = {**body["choices"][0]["message"], "role": "assistant"}
         try:
@@ -172,7 +178,7 @@ class _Exchange:
         return parsed.text
 
     def _reply_so_far(self) -> AgentReply:
-        trajectory = self._trajectory()
+        trajectory, problems = trajectory_of_messages(self.messages)
         last = trajectory.steps[-1]
         unrun = last.tool if isinstance(last, ToolCallStep) else None
         return AgentReply(
@@ -181,6 +187,7 @@ class _Exchange:
             reason=None if unrun is None else f"open_tool_call: the agent asks for {unrun!r} to be run, and nobody runs its tools.",
             usage=summed_usage(self.usages),
             seconds=self.seconds,
+            problems=problems,
         )
 
     def _trajectory(self) -> Trajectory:
@@ -228,11 +235,11 @@ class _Exchange:
                         return await self._read(response, self.runner.settings.max_response_bytes)
                     raise await self._refused(response)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise HarnessError("unreachable", self.runner.shown(f"{who} cannot be reached: {_why(error)}.")) from error
+            raise HarnessError("unreachable", f"{who} cannot be reached: {_why(error)}.") from error
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, TimeoutError):
                 raise
-            raise AgentBrokeError("broken_off", self.runner.shown(f"{who}: the connection broke off ({_named(error)}).")) from error
+            raise AgentBrokeError("broken_off", f"{who}: the connection broke off ({_named(error)}).") from error
 
     def _seconds_left(self) -> float:
         """Return how much of the run's time is left. Raises TimeoutError where none is."""
@@ -254,7 +261,7 @@ class _Exchange:
         body = await response.content.read(ERROR_BODY_LIMIT_BYTES)
         error = error_for_status(
             response.status,
-            self.runner.shown(body.decode("utf-8", "replace")),
+            self.runner.redactor.text(body.decode("utf-8", "replace")),  # before it is clipped
             who=self.runner.address,
             retry_after_seconds=retry_after_seconds(response.headers, now=self.runner.clock.now()),
         )

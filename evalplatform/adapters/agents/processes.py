@@ -16,7 +16,7 @@ from typing import IO, Literal, NamedTuple
 from evalplatform.adapters.agents.guardian import Guardian
 from evalplatform.kernel.errors import HarnessError
 
-STDERR_TAIL_BYTES = 4_096
+STDERR_TAIL_BYTES = 65_536
 LOOK_SECONDS = 0.2
 """How often the size of what it wrote is looked at."""
 ENDING_SECONDS = 2.0

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from evalplatform.adapters.agents.guardian import Guardian
 from evalplatform.adapters.agents.processes import ProgramEnd, run_program
+from evalplatform.adapters.agents.redaction import Redactor
 from evalplatform.adapters.agents.replies import (
     AgentBrokeError,
     asked_trajectory,
@@ -17,7 +18,6 @@ from evalplatform.adapters.agents.replies import (
     contract_agent_reply,
     out_of_time_reply,
     with_changes_added,
-    without_secrets,
 )
 from evalplatform.adapters.agents.workspace import (
     FileStates,
@@ -46,7 +46,7 @@ class AgentProgram:
         argv: the program and its arguments.
         folder: its working directory where it has no workspace.
         env: its whole environment.
-        secrets: values that were passed on by name; they are blanked out of what is shown of its standard error.
+        secrets: values that were passed on by name; they are blanked out of every reason and error.
         read_output: the reply in what it wrote to standard output; raises AgentBrokeError or HarnessError.
         workspace: a checked folder that every run gets a copy of, or None.
         timeout_seconds, max_response_bytes, concurrency: as in the settings.
@@ -79,6 +79,7 @@ class ProgramRunner:
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.program.concurrency)
+        self._redactor = Redactor(self.program.secrets)
 
     @property
     def agent(self) -> str:
@@ -98,13 +99,19 @@ class ProgramRunner:
     async def run(self, request: AgentRequest) -> AgentReply:
         """Return what the agent did; see `ports.agent_runner.AgentRunner`."""
         async with self._slots:
-            if self.program.workspace is None:
-                return await self._reply(request, self.program.folder, before=None)
-            return await self._run_in_copy(request, self.program.workspace)
+            try:
+                return self._redactor.reply(await self._run(request))
+            except HarnessError as error:
+                raise self._redactor.error(error) from None
 
     async def aclose(self) -> None:
         """End the guardian; calling it twice is fine."""
         self._guardian.close()
+
+    async def _run(self, request: AgentRequest) -> AgentReply:
+        if self.program.workspace is None:
+            return await self._reply(request, self.program.folder, before=None)
+        return await self._run_in_copy(request, self.program.workspace)
 
     async def _run_in_copy(self, request: AgentRequest, workspace: Path) -> AgentReply:
         made = Path(tempfile.mkdtemp(prefix="evalplatform-run-"))
@@ -147,18 +154,16 @@ class ProgramRunner:
         """Return the reply that a program wrote; what it said on standard error explains one that wrote none."""
         if end.stopped == "too_large":
             raise AgentBrokeError("too_large", f"{self.agent}: it wrote more than {self.program.max_response_bytes:,} bytes.")
-        heard = without_secrets(end.stderr_tail, self.program.secrets)
+        heard = self._redactor.text(end.stderr_tail)  # before it is cut
         last_words = f" It last wrote: {_last_words(heard)}" if heard else ""
         if end.exit_code != 0:
             how = f"signal {-end.exit_code}" if end.exit_code < 0 else f"exit code {end.exit_code}"
             raise AgentBrokeError("exit", f"{self.agent} ended with {how}.{last_words}")
         try:
             return self.program.read_output(end.stdout)
-        except HarnessError as error:
-            raise HarnessError(error.reason, without_secrets(str(error), self.program.secrets)) from None
         except AgentBrokeError as error:
             explained = "" if error.reason == "exception" else last_words  # standard error holds but its traceback
-            raise AgentBrokeError(error.reason, f"{without_secrets(str(error), self.program.secrets)}{explained}") from None
+            raise AgentBrokeError(error.reason, f"{error}{explained}") from None
 
     async def _changes(self, folder: Path, before: FileStates | None) -> FileChangeStep | None:
         if before is None:

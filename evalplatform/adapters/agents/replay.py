@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import ValidationError
 
@@ -12,6 +12,8 @@ from evalplatform.kernel.errors import HarnessError, InputError, TraceError
 from evalplatform.kernel.text import plural
 from evalplatform.kernel.usage import Usage
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest
+from evalplatform.runs.agent_contract import missing_message
+from evalplatform.runs.traces.problems import TraceProblem
 from evalplatform.runs.traces.trace import TraceRun, read_traces
 from evalplatform.runs.trajectory import FileChangeStep, Trajectory
 
@@ -20,10 +22,15 @@ _HEAD_BYTES = 1_024
 
 
 class RecordedRun(NamedTuple):
-    """What a recording holds of a run."""
+    """What a recording holds of a run: its steps, how it ended, what it took as far as that is known, and what is wrong with it."""
 
     trajectory: Trajectory
-    usage: Usage
+    ended: Literal["finished", "agent_error", "budget_stop"] = "finished"
+    reason: str | None = None
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    seconds: float | None = None
+    problems: tuple[TraceProblem, ...] = ()
 
 
 @dataclass
@@ -53,10 +60,10 @@ class ReplayRunner:
         return CONCURRENCY
 
     async def run(self, request: AgentRequest) -> AgentReply:
-        """Return the recorded run; it takes no time, costs nothing, and no limit of the run stops it.
+        """Return the recorded run, with what it took when it was recorded; no limit of the run stops it.
 
         Raises:
-            HarnessError: the recording cannot be read.
+            HarnessError: the recording cannot be read, is of a run that could not run, or is one of another conversation.
         """
         file = self.recordings[request.scenario_id]
         try:
@@ -65,7 +72,18 @@ class ReplayRunner:
             raise HarnessError("recording", f"the recording cannot be replayed: {error}") from error
         # What was changed then is no state of any file now, so a check of files is reported as unchecked.
         steps = tuple(step for step in recorded.trajectory.steps if not isinstance(step, FileChangeStep))
-        return AgentReply(trajectory=Trajectory(steps=steps), usage=recorded.usage, seconds=0.0)
+        missing = missing_message(recorded.trajectory, request.messages if recorded.ended == "finished" else request.messages[:1])
+        if missing is not None:
+            raise HarnessError("recording", f"{file} is a recording of another conversation: {missing} is not in it.")
+        return AgentReply(
+            trajectory=Trajectory(steps=steps),
+            ended=recorded.ended,
+            reason=recorded.reason,
+            usage=recorded.usage,
+            cost_usd=recorded.cost_usd,
+            seconds=recorded.seconds,
+            problems=recorded.problems,
+        )
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -87,10 +105,11 @@ def recorded_run(file: Path, scenario_id: str) -> RecordedRun:
     """Return the one run of a scenario that a file holds; a file with one run alone is that of any scenario.
 
     Raises:
-        TraceError: it cannot be read, or holds several runs of the scenario, or several of others and none of it.
+        TraceError: it cannot be read, or holds several runs of the scenario, or several of others and none of it, or one that could
+            not run.
     """
     if (whole := _own_trajectory(file)) is not None:
-        return RecordedRun(whole, Usage())
+        return RecordedRun(whole)
     runs = list(read_traces(file))
     fitting = [run for run in runs if isinstance(run, TraceRun) and run.scenario_id == scenario_id] or runs
     if len(fitting) != 1:
@@ -101,7 +120,19 @@ def recorded_run(file: Path, scenario_id: str) -> RecordedRun:
         raise run
     if run.trajectory is None:
         raise TraceError(f"holds a run in which the agent never acted: {run.grade.reason}.", file=file, line=run.line)
-    return RecordedRun(run.trajectory, run.usage)
+    outcome, reason = run.grade.outcome, run.grade.reason
+    if outcome == "harness_error":
+        raise TraceError(f"holds a run that could not run: {reason.rstrip('.')}.", file=file, line=run.line)
+    ended = outcome if outcome in ("agent_error", "budget_stop") else "finished"
+    return RecordedRun(
+        run.trajectory,
+        ended=ended,
+        reason=None if ended == "finished" else f"recorded so: {reason}",
+        usage=run.usage,
+        cost_usd=run.cost_usd,
+        seconds=run.seconds,
+        problems=run.problems,
+    )
 
 
 def _own_trajectory(file: Path) -> Trajectory | None:

@@ -1,18 +1,14 @@
-"""What every runner makes of an agent's words: a reply, a reply of an agent that broke, and what may be shown of it."""
+"""What every runner makes of an agent's words: a reply, or the reply of an agent that broke."""
 
 from collections.abc import Iterable
 
 from evalplatform.kernel.errors import EvalplatformError, TraceError
-from evalplatform.kernel.text import clip
 from evalplatform.kernel.usage import Usage
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest
 from evalplatform.ports.run_limits import within_limits
-from evalplatform.runs.agent_contract import json_from_agent, read_contract_reply, reply_trajectory
+from evalplatform.runs.agent_contract import json_from_agent, read_contract_reply, reply_conversation
 from evalplatform.runs.traces.content import whole_text
 from evalplatform.runs.trajectory import ChangedFile, FileChangeStep, MessageStep, Trajectory
-
-REASON_LIMIT_CHARS = 600
-LEAST_SECRET_CHARS = 4
 
 
 class AgentBrokeError(EvalplatformError):
@@ -30,9 +26,8 @@ def asked_trajectory(request: AgentRequest) -> Trajectory:
 
 def broken_reply(request: AgentRequest, error: AgentBrokeError, *, seconds: float, changes: FileChangeStep | None = None) -> AgentReply:
     """Return the reply of an agent that broke without a trajectory."""
-    reason = clip(whole_text(f"{error.reason}: {error}"), REASON_LIMIT_CHARS)
     trajectory = with_changes_added(asked_trajectory(request), changes)
-    return AgentReply(trajectory=trajectory, ended="agent_error", reason=reason, seconds=seconds)
+    return AgentReply(trajectory=trajectory, ended="agent_error", reason=f"{error.reason}: {error}", seconds=seconds)
 
 
 def out_of_time_reply(
@@ -56,7 +51,7 @@ def contract_agent_reply(value: object, request: AgentRequest, *, seconds: float
     """
     try:
         reply = read_contract_reply(value)
-        trajectory = reply_trajectory(reply, request.messages)
+        conversation = reply_conversation(reply, request.messages)
     except TraceError as error:
         raise AgentBrokeError("not_a_reply", f"the agent's reply: {error}") from None
     if reply.files is not None and changes is not None:
@@ -65,12 +60,13 @@ def contract_agent_reply(value: object, request: AgentRequest, *, seconds: float
     reason = reply.reason or ("the agent says so" if reply.ended != "finished" else None)
     return within_limits(
         AgentReply(
-            trajectory=with_changes_added(trajectory, changes or stated),
+            trajectory=with_changes_added(conversation.trajectory, changes or stated),
             ended=reply.ended,
-            reason=None if reason is None else clip(whole_text(reason), REASON_LIMIT_CHARS),
+            reason=reason,
             usage=reply.usage or Usage(),
             cost_usd=reply.cost_usd,
             seconds=seconds,
+            problems=conversation.problems,
         ),
         request,
     )
@@ -92,11 +88,3 @@ def parsed_json(data: bytes) -> object:
 def with_changes_added(trajectory: Trajectory, changes: FileChangeStep | None) -> Trajectory:
     """Return the trajectory with a file-change step as its last step; as it is where there is none."""
     return trajectory if changes is None else Trajectory(steps=(*trajectory.steps, changes))
-
-
-def without_secrets(text: str, secrets: Iterable[str]) -> str:
-    """Return `text` with every secret blanked, the longest first; values under four characters would blank words, and are left."""
-    for secret in sorted(set(secrets), key=len, reverse=True):
-        if len(secret) >= LEAST_SECRET_CHARS:
-            text = text.replace(secret, "[secret]")
-    return text

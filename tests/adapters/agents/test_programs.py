@@ -64,6 +64,7 @@ def test_a_program_gets_the_scenario_and_gives_the_conversation(settings: Comman
     assert reply.trajectory.tools == ("look",)
     assert reply.trajectory.final_text == "heard: and then?"
     assert not any(isinstance(step, FileChangeStep) for step in reply.trajectory.steps)
+    assert reply.seconds is not None
     assert reply.seconds > 0
 
 
