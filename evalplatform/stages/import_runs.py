@@ -24,8 +24,9 @@ from evalplatform.runs.bundle import BUNDLE_ENDING, BundleWriter, new_bundle, re
 from evalplatform.runs.policies import violations_in
 from evalplatform.runs.records import GRADED_OUTCOMES, Batch, BatchHeader, Outcome, PlannedScenario, Run
 from evalplatform.runs.scenario import Scenario
+from evalplatform.runs.traces.found_runs import found_runs
 from evalplatform.runs.traces.problems import ProblemKind, problems_named
-from evalplatform.runs.traces.survey import PlacedRun, TraceSurvey, placed_runs, surveyed
+from evalplatform.runs.traces.survey import TraceSurvey, surveyed
 from evalplatform.runs.traces.trace import TraceGrade, TraceRun
 from evalplatform.runs.trajectory import trajectory_digest
 from evalplatform.stages.run_grading import MAX_REASON_CHARS, passed_limit_words

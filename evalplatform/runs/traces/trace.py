@@ -38,7 +38,7 @@ class TraceRun(Value):
         trace_id: the trace that it is, where the format has such ids: the same one in two files is one run, cut in two.
         scenario_id: the scenario it names; `derived_id` says that it names none and the id was made of the file's name.
         trial: which attempt it says it is; None leaves that to the order of the file.
-        trajectory: its steps; None where the agent never acted.
+        trajectory: its steps; None where there are none, as of a run that could not run.
         grade: the verdict it brings.
         problems: what is wrong with it and does not stop the import.
         created_at: when it ended, where it says so.

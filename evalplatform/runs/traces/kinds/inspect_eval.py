@@ -64,14 +64,15 @@ def _run_or_error(sample: "EvalSample", header: "EvalLog", path: Path) -> TraceR
 def _run(sample: "EvalSample", header: "EvalLog") -> TraceRun:
     acted = any(message.role == "assistant" for message in sample.messages)
     parsed = trajectory_of_messages([_chat_message(message) for message in sample.messages]) if sample.messages else None
+    grade = _grade(sample, acted=acted)
     problems = [*(parsed.problems if parsed else ()), *_problems(sample, header)]
     finished_at = sample.completed_at or sample.started_at
     return TraceRun(
         line=None,
         scenario_id=checked_scenario(sample.id, field="id"),
         trial=sample.epoch,
-        trajectory=parsed.trajectory if isinstance(parsed, ParsedConversation) and acted else None,
-        grade=_grade(sample, acted=acted),
+        trajectory=parsed.trajectory if isinstance(parsed, ParsedConversation) and grade.outcome != "harness_error" else None,
+        grade=grade,
         problems=tuple(problems),
         created_at=None if finished_at is None else checked_time(finished_at, field="completed_at"),
         agent=name_of(header.eval.solver) or name_of(header.eval.task),
@@ -97,7 +98,7 @@ def _grade(sample: "EvalSample", *, acted: bool) -> TraceGrade:
         told = f"the sample ended in an error: {sample.error.message}"
         return TraceGrade(outcome="agent_error" if acted else "harness_error", reason=told)
     if not acted:
-        return TraceGrade(outcome="harness_error", reason="the agent wrote no message")
+        return TraceGrade(outcome="ungraded", reason="the agent wrote no message")
     grade = _scored(sample.scores or {})
     if sample.limit is not None and grade.outcome != "passed":
         told = f"stopped at its {sample.limit.type} limit of {sample.limit.limit:g}"
