@@ -8,7 +8,7 @@ from evalplatform.kernel.text import plural
 from evalplatform.reports.bands import BETTER, NARROW_PX, PAPER, POINT_RADIUS_PX, WIDE_PX, WORSE, Axis, framed, heading_shapes
 from evalplatform.reports.svg import circle, line
 from evalplatform.reports.view import Figure, Plot
-from evalplatform.reports.visible import one_line
+from evalplatform.reports.visible import one_line, with_visible_spaces
 
 ROWS_LIMIT = 40
 BAND_PX, MARK_PX, HOLE_PX = 40, 28, 2.2
@@ -48,7 +48,9 @@ def _row(change: ScenarioChange) -> _Row | None:
     baseline, candidate = change.baseline_runs, change.candidate_runs
     if baseline is None or candidate is None or not change.is_run_set_tested:
         return None
-    row = _Row(change.scenario_id, _percent(baseline), _percent(candidate), f"{_k_of_n(baseline)} → {_k_of_n(candidate)}")
+    row = _Row(
+        with_visible_spaces(change.scenario_id), _percent(baseline), _percent(candidate), f"{_k_of_n(baseline)} → {_k_of_n(candidate)}"
+    )
     return None if row.change_points == 0 else row
 
 

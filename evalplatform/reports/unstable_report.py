@@ -9,6 +9,7 @@ from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.page import Page
 from evalplatform.reports.view import Cell, Column, Fact, Notice, Section, Table
+from evalplatform.reports.visible import with_visible_spaces
 
 SCHEMA_VERSION = 1
 SHOWN_BATCHES = 6
@@ -50,7 +51,7 @@ def unstable_lines(reading: InstabilityReading) -> Iterator[str]:
     """Yield the report for a terminal: what was found, one line a scenario with what its batches said below it, what it rests on."""
     yield headline(reading)
     for one in reading.unstable:
-        yield f"{one.scenario_id}: {passes_words(one)}{_differing_words(one)}"
+        yield f"{with_visible_spaces(one.scenario_id)}: {passes_words(one)}{_differing_words(one)}"
         yield from (f"    {evidence_words(batch)}" for batch in one.batches[:SHOWN_BATCHES])
         if len(one.batches) > SHOWN_BATCHES:
             yield f"    and {len(one.batches) - SHOWN_BATCHES:,} more, all of them with --json"
@@ -114,7 +115,7 @@ def _section(reading: InstabilityReading) -> Section:
     )
     rows = (
         (
-            Cell(text=one.scenario_id),
+            Cell(text=with_visible_spaces(one.scenario_id)),
             Cell(text=f"{one.passes.passed}/{one.passes.graded}"),
             Cell(text=words.count(one.failed_runs)),
             Cell(text=_batches_cell(one)),

@@ -16,6 +16,7 @@ from evalplatform.reports.headline_words import Divergence
 from evalplatform.reports.trajectory_diff_page import ComparedRun as ShownRun
 from evalplatform.reports.trajectory_diff_page import trajectory_diff_html
 from evalplatform.reports.view import Fact
+from evalplatform.reports.visible import with_visible_spaces
 from evalplatform.runs.records import Batch
 from evalplatform.runs.trajectory import Trajectory
 from evalplatform.runs.trajectory_diff import TrajectoryDiff, diff_trajectories
@@ -121,7 +122,7 @@ def diff_page(row: ScenarioChange, found: RunDiff, comparison: BatchComparison, 
     before = _facts(comparison.baseline, row.baseline, row.baseline_runs)
     after = _facts(comparison.candidate, row.candidate, row.candidate_runs)
     return trajectory_diff_html(
-        scenario_id=row.scenario_id,
+        scenario_id=with_visible_spaces(row.scenario_id),
         a=ShownRun(name="Baseline", facts=before, violations=row.resolved_violations or (), trajectory=found.baseline),
         b=ShownRun(name="Candidate", facts=after, violations=row.new_violations or (), trajectory=found.candidate),
         diff=found.diff,

@@ -92,7 +92,7 @@ def test_every_row_of_the_page_opens_the_diff_of_its_two_runs(command: Command, 
 
 
 def test_names_of_scenarios_make_safe_file_names_that_stay_apart(command: Command, tmp_path: Path) -> None:
-    names = ["../up", "A b", "a-b", "a b", "ä", "con/x", "x" * 200]
+    names = ["../up", "A b", "a-b", "a b", "a  b", "ä", "con/x", "x" * 200]
     told = {name: Told("P") for name in names}
     baseline = write_bundle(tmp_path / "b.jsonl", batch_of(told))
     candidate = write_bundle(tmp_path / "c.jsonl", batch_of({name: Told("F") for name in names}, hours=1))
@@ -101,6 +101,8 @@ def test_names_of_scenarios_make_safe_file_names_that_stay_apart(command: Comman
     assert len({name.lower() for name in files}) == len(names)
     assert all(re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", name) for name in files)
     assert "a-b.html" in files
+    titles = {re.findall("<h1>(.*)</h1>", path.read_text())[0] for path in (tmp_path / "out" / "page-diffs").iterdir()}
+    assert {"a b", "a ⟨U+0020⟩b"} < titles
     page = (tmp_path / "out" / "page.html").read_text()
     assert set(re.findall(r'href="page-diffs/([^"]+)"', page)) == set(files)
 
