@@ -5,7 +5,7 @@ import re
 from evalplatform.runs.detectors.detector import Detector, detectors
 
 # Lengths are those of RFC 5321 (64 and 63), which also bound the work at each character.
-_ADDRESS = re.compile(r"(?<![\w.+%-])[\w+%-][\w.+%-]{0,63}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![\w-])")
+_ADDRESS = re.compile(r"(?<![\w+%-])[\w+%-][\w.+%-]{0,63}@(?:[^\W_](?:[^\W_]|-){0,62}\.){1,8}[^\W\d_]{2,24}(?![\w-])")
 
 
 def _found_in(text: str) -> bool:

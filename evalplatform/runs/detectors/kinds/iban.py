@@ -1,69 +1,59 @@
 """International bank account numbers: a country, two check digits, and the account, whose remainder by 97 is 1 (ISO 13616)."""
 
 import re
+from functools import cache
 
 from evalplatform.runs.detectors.detector import Detector, detectors
+from evalplatform.runs.detectors.spelling import plainly_spelt
 
-_IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?![A-Za-z0-9])", re.ASCII)
+_BEGINNING = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\d{2}", re.ASCII)
 
-# The lengths of the IBAN registry's most used countries: words of capitals after a number would else be read on into it.
-_CHARS_BY_COUNTRY = {
-    "AE": 23,
-    "AT": 20,
-    "BE": 16,
-    "BG": 22,
-    "BR": 29,
-    "CH": 21,
-    "CY": 28,
-    "CZ": 24,
-    "DE": 22,
-    "DK": 18,
-    "EE": 20,
-    "ES": 24,
-    "FI": 18,
-    "FR": 27,
-    "GB": 22,
-    "GR": 27,
-    "HR": 21,
-    "HU": 28,
-    "IE": 22,
-    "IL": 23,
-    "IS": 26,
-    "IT": 27,
-    "LI": 21,
-    "LT": 20,
-    "LU": 20,
-    "LV": 21,
-    "MC": 27,
-    "MT": 31,
-    "NL": 18,
-    "NO": 15,
-    "PL": 28,
-    "PT": 25,
-    "RO": 24,
-    "RS": 22,
-    "SA": 24,
-    "SE": 24,
-    "SI": 19,
-    "SK": 24,
-    "TR": 26,
+# The lengths of the IBAN registry: only by them it is known where a number ends and the next word begins.
+_COUNTRIES_BY_CHARS = {
+    15: "NO",
+    16: "BE",
+    18: "DK FI FK FO GL NL SD",
+    19: "MK SI",
+    20: "AT BA EE KZ LT LU MN XK",
+    21: "CH HR LI LV",
+    22: "BG BH CR DE GB GE IE ME RS VA",
+    23: "AE GI IL IQ OM SO TL",
+    24: "AD CZ ES MD PK RO SA SE SK TN VG",
+    25: "LY PT ST",
+    26: "IS TR",
+    27: "BI DJ FR GR IT MC MR SM",
+    28: "AL AZ BY CY DO GT HN HU LB NI PL SV",
+    29: "BR EG PS QA UA",
+    30: "JO KW MU YE",
+    31: "MT SC",
+    32: "LC",
+    33: "RU",
 }
+_CHARS_BY_COUNTRY = {country: chars for chars, countries in _COUNTRIES_BY_CHARS.items() for country in countries.split()}
 
 
 def has_iban_check_digits(iban: str) -> bool:
-    """Return whether the number without spaces is right: the country's length, where that is known, and the remainder by 97."""
-    if len(iban) != _CHARS_BY_COUNTRY.get(iban[:2], len(iban)):
+    """Return whether the number, in capitals and without separators, is right: its country's length, and the remainder by 97."""
+    if len(iban) != _CHARS_BY_COUNTRY.get(iban[:2]):
         return False
     return int("".join(str(int(char, 36)) for char in iban[4:] + iban[:4])) % 97 == 1
 
 
 def _found_in(text: str) -> bool:
-    return any(_is_iban(match.group()) for match in _IBAN.finditer(text))
+    capitals = plainly_spelt(text).upper()
+    return any(_is_iban_at(capitals, match.start()) for match in _BEGINNING.finditer(capitals))
 
 
-def _is_iban(found: str) -> bool:
-    iban = found.replace(" ", "")
-    return has_iban_check_digits(iban[: _CHARS_BY_COUNTRY.get(iban[:2], len(iban))])
+def _is_iban_at(capitals: str, start: int) -> bool:
+    chars = _CHARS_BY_COUNTRY.get(capitals[start : start + 2])
+    written = None if chars is None else _of_length(chars).match(capitals, start)
+    return written is not None and has_iban_check_digits(re.sub("[ -]", "", written.group()))
+
+
+@cache
+def _of_length(chars: int) -> re.Pattern[str]:
+    """Return the pattern of a number of so many letters and digits, of which none follows."""
+    return re.compile(rf"[A-Z]{{2}}\d{{2}}(?:[ -]?[A-Z0-9]){{{chars - 4}}}(?![A-Z0-9])", re.ASCII)
 
 
 detectors.register("iban")(Detector("An international bank account number whose check digits are right.", _found_in))

@@ -12,7 +12,9 @@ _TOKENS = re.compile(
     r"|glpat-[A-Za-z0-9_-]{20}"  # GitLab
     r"|xox[abeoprs]-[A-Za-z0-9-]{10}"  # Slack
     r"|sk-(?:[a-z]{2,10}-){0,3}[A-Za-z0-9_-]{20}"  # OpenAI, Anthropic and those who write keys alike
-    r"|[sr]k_live_[A-Za-z0-9]{16}"  # Stripe
+    r"|[sr]k_(?:live|test)_[A-Za-z0-9]{16}"  # Stripe
+    r"|npm_[A-Za-z0-9]{36}"
+    r"|hf_[A-Za-z0-9]{34}"  # Hugging Face
     r"|AIza[A-Za-z0-9_-]{35}"  # Google
     r"|eyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10}"  # JSON web tokens
     r")"
