@@ -73,7 +73,7 @@ def main() -> None:
 
 def write(file: Path, scenarios: int) -> None:
     """Store a baseline and a candidate of so many scenarios."""
-    store = open_batch_store(_url(file), project=PROJECT)
+    store = open_batch_store(_url(file), project=PROJECT, tenant="default")
     planned = {_scenario_id(number): PlannedScenario(planned_runs=RUNS) for number in range(scenarios)}
     for place, commit in enumerate(("before", "after")):
         header = BatchHeader(
@@ -120,7 +120,7 @@ def compare(file: Path) -> float:
 
 def _both(file: Path) -> Iterator[BatchRuns]:
     """Iterate over the two batches, newest first."""
-    store = open_batch_store(_url(file), project=PROJECT)
+    store = open_batch_store(_url(file), project=PROJECT, tenant="default")
     for batch in list(store.batches()):
         yield BatchRuns(batch, partial(store.runs, batch.id))
 

@@ -76,7 +76,7 @@ def write(file: Path, scenarios: int) -> None:
 
 def push(file: Path) -> None:
     """Push a bundle."""
-    batches = open_batch_store(f"sqlite:///{file.with_suffix('.db')}", project=PROJECT)
+    batches = open_batch_store(f"sqlite:///{file.with_suffix('.db')}", project=PROJECT, tenant="default")
     store = open_store(str(file.with_suffix(".store")))
     push_bundle(file, project=PROJECT, tenant="default", batches=batches, store=store, actor="bench", now=NOW)
     batches.close()

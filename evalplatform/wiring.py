@@ -125,7 +125,8 @@ class OpenedProject:
         """The project's recorded batches, in the database of the ledger."""
         from evalplatform.adapters.batches.open import open_batch_store
 
-        open_ = partial(open_batch_store, self.database_url, project=self.project.settings.project)
+        settings = self.project.settings
+        open_ = partial(open_batch_store, self.database_url, project=settings.project, tenant=settings.tenant)
         return self._database_start.outlasted(open_)
 
     def suite_context(
@@ -173,7 +174,8 @@ class OpenedProject:
         """Say whether any batch of the project is stored, without making or migrating a database; raises StorageUnavailableError."""
         from evalplatform.adapters.batches.open import holds_batches
 
-        return holds_batches(self.database_url, project=self.project.settings.project)
+        settings = self.project.settings
+        return holds_batches(self.database_url, project=settings.project, tenant=settings.tenant)
 
     def runs_context(self) -> RunsContext:
         """Return what the stages of the agent side need."""

@@ -17,7 +17,7 @@ class AddedBatch(Value):
 
 
 class BatchStore(Protocol):
-    """The batches of one project. Safe for concurrent writers, across processes too. Trajectories lie in the blob store, by digest."""
+    """The batches of one project of one tenant. Safe for concurrent writers, across processes too. Trajectories lie in the blob store, by digest."""
 
     def add(self, batch: Batch, runs: Iterable[Run], *, entry: AuditEntry) -> AddedBatch:
         """Add a batch with all its runs and the audit entry in one transaction, or nothing; the same content again is one batch.
@@ -28,7 +28,7 @@ class BatchStore(Protocol):
             entry: who adds it; kept only where it is added.
 
         Raises:
-            InputError: the batch is of another project, its runs are not those that its counts and digest state, or a text holds a NUL.
+            InputError: the batch is of another project or tenant, its runs are not those of its counts and digest, or a text holds a NUL.
             StorageUnavailableError: the store does not answer; adding again is safe.
         """
         ...
@@ -41,8 +41,8 @@ class BatchStore(Protocol):
         """Return one batch.
 
         Raises:
-            UnknownNameError: no such batch in this project, with the nearest id.
-            InputError: it is a batch of another project, which is named.
+            UnknownNameError: no such batch in this project, with the nearest id; nor does one of another tenant exist here.
+            InputError: it is a batch of another project of the tenant, which is named.
         """
         ...
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from sqlalchemy import inspect, select, text
+from sqlalchemy import insert, inspect, select, text
 
 from evalplatform.adapters.batches import sql
 from evalplatform.adapters.batches.open import holds_batches, open_batch_store
+from evalplatform.adapters.batches.rows import batch_row
 from evalplatform.adapters.batches.sql import SqlBatchStore, audit_table, batches_table, runs_table, scenarios_table, violations_table
 from evalplatform.adapters.tables.engine import database_engine, read_transaction, write_transaction
 from evalplatform.adapters.tables.schema import migrate
@@ -72,8 +73,8 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @contextmanager
-def opened(url: str, project: str = "probe") -> Iterator[SqlBatchStore]:
-    store = open_batch_store(url, project=project)
+def opened(url: str, project: str = "probe", tenant: str = "default") -> Iterator[SqlBatchStore]:
+    store = open_batch_store(url, project=project, tenant=tenant)
     try:
         yield store
     finally:
@@ -97,9 +98,9 @@ def is_empty(url: str) -> bool:
 
 
 def test_a_batch_and_its_runs_come_back_as_they_were_after_reopening(url: str) -> None:
-    with opened(url) as store:
+    with opened(url, tenant="acme") as store:
         batch_id = added(store, FULL)
-    with opened(url) as store:
+    with opened(url, tenant="acme") as store:
         assert store.batch(batch_id) == FULL.batch
         assert list(store.batches()) == [FULL.batch]
         assert list(store.runs(batch_id)) == sorted(FULL.runs, key=lambda run: run.scenario_id)
@@ -109,7 +110,7 @@ def test_a_batch_and_its_runs_come_back_as_they_were_after_reopening(url: str) -
 
 
 def test_what_pages_and_gates_will_ask_for_stands_in_columns_of_its_own(url: str) -> None:
-    with opened(url) as store:
+    with opened(url, tenant="acme") as store:
         added(store, FULL)
     (batch,) = rows(url, batches_table)
     header = {name: getattr(FULL_HEADER, name) for name in BatchHeader.model_fields if name != "scenarios"}
@@ -261,6 +262,39 @@ def test_a_batch_of_another_project_is_refused_by_the_name_of_that_project(url: 
             added(other, summary)
 
 
+def test_what_another_tenant_stored_under_the_same_project_id_is_as_if_it_were_not_there(url: str) -> None:
+    theirs = recorded({"a": "P"}, tenant="t-a")
+    batch_id, content = theirs.batch.id, theirs.batch.content_digest
+    with opened(url, tenant="t-a") as store, opened(url, tenant="t-b") as ours, opened(url, project="shop", tenant="t-b") as ours_too:
+        added(store, theirs)
+        assert list(ours.batches()) == []
+        assert ours.ids() == ()
+        assert ours.of_content(content) is None
+        for other in (ours, ours_too):
+            for ask in (other.batch, other.runs, lambda name, store=other: store.run(name, theirs.runs[0].id)):
+                with pytest.raises(UnknownNameError, match="unknown batch") as error:
+                    ask(batch_id)
+                assert error.value.nearest is None
+                assert "t-a" not in str(error.value)
+        with pytest.raises(InputError, match="was recorded for another tenant than this project's, 't-b'"):
+            added(ours, theirs)
+        assert store.ids() == (batch_id,)
+
+
+def test_two_tenants_may_hold_batches_of_one_id_and_content(url: str) -> None:
+    theirs = recorded({"a": "PF"}, tenant="t-a").batch
+    ours = theirs.with_changes(header=theirs.header.with_changes(tenant="t-b"))
+    with opened(url):
+        engine = database_engine(url)
+    with write_transaction(engine) as connection:
+        for batch in (theirs, ours):
+            connection.execute(insert(batches_table).values(batch_row(batch)))
+    engine.dispose()
+    for batch in (theirs, ours):
+        with opened(url, tenant=batch.header.tenant) as store:
+            assert store.batch(batch.id).header.tenant == batch.header.tenant
+
+
 def test_batches_come_newest_first_page_by_page_from_a_day_on_and_no_more_than_asked_for(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sql, "PAGE_BATCHES", 2)
     days = [recorded({"a": "P"}, days_ago=day, commit=f"c{day}") for day in range(5)]
@@ -288,13 +322,14 @@ def test_ids_come_newest_first_and_are_those_of_the_project_alone(url: str) -> N
 
 
 def test_whether_there_is_a_batch_is_found_out_without_making_or_migrating_anything(url: str) -> None:
-    assert not holds_batches(url, project="probe")
+    assert not holds_batches(url, project="probe", tenant="default")
     assert is_unmade(url)
     with opened(url) as store:
-        assert not holds_batches(url, project="probe")
+        assert not holds_batches(url, project="probe", tenant="default")
         added(store, recorded({"refund": "P"}))
-    assert holds_batches(url, project="probe")
-    assert not holds_batches(url, project="other")
+    assert holds_batches(url, project="probe", tenant="default")
+    assert not holds_batches(url, project="other", tenant="default")
+    assert not holds_batches(url, project="probe", tenant="t-b")
 
 
 def is_unmade(url: str) -> bool:
@@ -309,7 +344,7 @@ def is_unmade(url: str) -> bool:
 
 
 def test_a_label_can_name_a_run(url: str) -> None:
-    with opened(url) as store:
+    with opened(url, tenant="acme") as store:
         run = store.run(added(store, FULL), FULL_RUN.id)
     label = Label(subject_kind="run", subject=run.id, labeller="ana", scale="verdict", value="failed", labelled_at=NOW)
     assert label.subject == FULL_RUN.id
@@ -326,7 +361,7 @@ def test_batches_go_into_a_database_of_the_first_schema_beside_what_it_holds(url
             )
         )
     engine.dispose()
-    with opened(url) as store:
+    with opened(url, tenant="acme") as store:
         batch_id = added(store, FULL)
         assert store.batch(batch_id) == FULL.batch
     assert {row["actor"] for row in rows(url, audit_table)} == {"ana", "ben"}

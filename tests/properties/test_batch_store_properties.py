@@ -65,7 +65,7 @@ def runs_of(scenario_id: str, order: int) -> st.SearchStrategy[Run]:
 
 @st.composite
 def summaries(draw: st.DrawFn) -> BundleSummary:
-    """Any finished batch of the project `probe`."""
+    """Any finished batch of the project `probe` of the tenant `t-a`."""
     places = draw(st.lists(st.tuples(names, st.integers(0, 49)), min_size=1, max_size=5, unique=True))
     planned = st.builds(
         PlannedScenario,
@@ -77,7 +77,7 @@ def summaries(draw: st.DrawFn) -> BundleSummary:
     header = draw(
         st.builds(
             BatchHeader,
-            tenant=names,
+            tenant=st.just("t-a"),
             project=st.just("probe"),
             commit=st.none() | names,
             branch=st.none() | names,
@@ -98,7 +98,7 @@ def summaries(draw: st.DrawFn) -> BundleSummary:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlBatchStore]:
-    opened = open_batch_store(f"sqlite:///{tmp_path_factory.mktemp('batches')}/batches.db", project="probe")
+    opened = open_batch_store(f"sqlite:///{tmp_path_factory.mktemp('batches')}/batches.db", project="probe", tenant="t-a")
     yield opened
     opened.close()
 

@@ -40,7 +40,7 @@ class RefusingStore(MemoryStore):
 
 @pytest.fixture
 def batches(tmp_path: Path) -> Iterator[SqlBatchStore]:
-    store = open_batch_store(f"sqlite:///{tmp_path}/batches.db", project="probe")
+    store = open_batch_store(f"sqlite:///{tmp_path}/batches.db", project="probe", tenant="default")
     yield store
     store.close()
 
@@ -194,7 +194,7 @@ def test_a_push_into_postgres_that_is_killed_leaves_no_batch(tmp_path: Path, pos
 def check_killed(tmp_path: Path, database: str, point: str) -> None:
     path, folder = write_bundle(tmp_path / "b.jsonl", {"refund": "PFP", "cancel": "PPF"}), tmp_path / "store"
     assert killed_push(path, database, folder, point) == -signal.SIGKILL
-    batches, store = open_batch_store(database, project="probe"), open_store(str(folder))
+    batches, store = open_batch_store(database, project="probe", tenant="default"), open_store(str(folder))
     try:
         assert [batch.run_count for batch in batches.batches()] == ([6] if point == "committed" else [])
         again = pushed(path, batches, store)

@@ -97,5 +97,5 @@ class Dying:
 
 if __name__ == "__main__":
     bundle_path, database, folder, dies_at = sys.argv[1:]
-    dying = Dying(open_store(folder), open_batch_store(database, project="probe"), dies_at)
+    dying = Dying(open_store(folder), open_batch_store(database, project="probe", tenant="default"), dies_at)
     push_bundle(Path(bundle_path), project="probe", tenant="default", batches=dying, store=dying, actor="ana", now=NOW)

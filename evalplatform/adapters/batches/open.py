@@ -11,23 +11,24 @@ from evalplatform.adapters.tables.schema import migrated_engine
 SQLITE_PREFIX = "sqlite:///"
 
 
-def open_batch_store(url: str, *, project: str) -> SqlBatchStore:
+def open_batch_store(url: str, *, project: str, tenant: str) -> SqlBatchStore:
     """Return the project's batches in the database at `url`, which is migrated to the newest schema first.
 
     Args:
         url: `sqlite:///path/to/file.db` or `postgresql://user@host/name`.
         project: the project's id. Batches of other projects in the same database are not listed, and refused by name when asked for.
+        tenant: whose project it is. Batches of other tenants in the same database are as if they were not there.
 
     Raises:
         InputError: the URL cannot be used.
         StorageUnavailableError: the database does not answer.
         StorageError: the database was made by a newer version of evalplatform.
     """
-    return SqlBatchStore(migrated_engine(url), project=project)
+    return SqlBatchStore(migrated_engine(url), project=project, tenant=tenant)
 
 
-def holds_batches(url: str, *, project: str) -> bool:
-    """Return whether the database at `url` holds a batch of the project. Nothing is made or migrated for the answer.
+def holds_batches(url: str, *, project: str, tenant: str) -> bool:
+    """Return whether the database at `url` holds a batch of the tenant's project. Nothing is made or migrated for the answer.
 
     Raises:
         InputError: the URL cannot be used.
@@ -40,6 +41,6 @@ def holds_batches(url: str, *, project: str) -> bool:
         with read_transaction(engine) as connection:
             if not inspect(connection).has_table(batches_table.name):
                 return False
-        return bool(SqlBatchStore(engine, project=project).ids())
+        return bool(SqlBatchStore(engine, project=project, tenant=tenant).ids())
     finally:
         engine.dispose()

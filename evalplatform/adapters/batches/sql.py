@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import islice
 from typing import TypeVar
 
-from sqlalchemy import Connection, Engine, RowMapping, Select, Table, insert, select, tuple_
+from sqlalchemy import Connection, Engine, RowMapping, Select, Table, and_, insert, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
 from evalplatform.adapters.batches.rows import batch_of, batch_row, run_of, run_row, scenario_rows, violation_rows
@@ -33,11 +33,14 @@ T = TypeVar("T")
 
 
 class SqlBatchStore:
-    """The BatchStore port over one database and one project."""
+    """The BatchStore port over one database and one project of one tenant."""
 
-    def __init__(self, engine: Engine, *, project: str) -> None:
+    def __init__(self, engine: Engine, *, project: str, tenant: str) -> None:
         self._engine = engine
         self._project = project
+        self._of_tenant = batches_table.c.tenant == tenant  # in every look at the table: other tenants' batches do not exist here
+        self._of_project = and_(self._of_tenant, batches_table.c.project == project)
+        self._tenant = tenant
 
     def add(self, batch: Batch, runs: Iterable[Run], *, entry: AuditEntry) -> AddedBatch:
         """Add a batch with all its runs and the audit entry in one transaction, or nothing; the same content again is one batch.
@@ -45,10 +48,12 @@ class SqlBatchStore:
         Of two writers of the same content the second waits for the first. Where the batch is there already nothing is read or written.
 
         Raises:
-            InputError: the batch is of another project, its runs are not those that its counts and digest state, or a text holds a NUL.
+            InputError: the batch is of another project or tenant, its runs are not those of its counts and digest, or a text holds a NUL.
             StorageUnavailableError: the database does not answer; adding again is safe.
             StorageError: the database refuses.
         """
+        if batch.header.tenant != self._tenant:
+            raise InputError(f"the batch {batch.id} was recorded for another tenant than this project's, {self._tenant!r}.")
         if batch.header.project != self._project:
             raise _of_another_project(batch.id, batch.header.project, self._project)
         refuse_nul(batch)
@@ -74,8 +79,8 @@ class SqlBatchStore:
         """Return one batch.
 
         Raises:
-            UnknownNameError: no such batch in this project, with the nearest id.
-            InputError: it is a batch of another project, which is named.
+            UnknownNameError: no such batch in this project, with the nearest id; nor does one of another tenant exist here.
+            InputError: it is a batch of another project of the tenant, which is named.
             StorageUnavailableError: the database does not answer.
         """
         with read_transaction(self._engine) as connection:
@@ -91,7 +96,7 @@ class SqlBatchStore:
 
     def ids(self) -> tuple[str, ...]:
         """Return the ids of all batches, newest first as in `batches`, reading nothing else. Raises StorageUnavailableError."""
-        found = select(batches_table.c.batch_id).where(batches_table.c.project == self._project)
+        found = select(batches_table.c.batch_id).where(self._of_project)
         newest_first = found.order_by(batches_table.c.recorded_at.desc(), batches_table.c.batch_id.desc())
         with read_transaction(self._engine) as connection:
             return tuple(connection.execute(newest_first).scalars())
@@ -129,7 +134,7 @@ class SqlBatchStore:
         self._engine.dispose()
 
     def _ours(self) -> Select[tuple[object, ...]]:
-        return select(batches_table).where(batches_table.c.project == self._project)
+        return select(batches_table).where(self._of_project)
 
     def _insert_batch(self, connection: Connection, batch: Batch) -> int | None:
         """Insert the batch's row and return its key; None where its content is there already."""
@@ -148,10 +153,11 @@ class SqlBatchStore:
         found = _looked_up(connection, self._ours().where(batches_table.c.batch_id == batch_id), batch_id)
         if found is not None:
             return found
-        elsewhere = _looked_up(connection, select(batches_table).where(batches_table.c.batch_id == batch_id).limit(1), batch_id)
+        of_any_project = select(batches_table).where(self._of_tenant, batches_table.c.batch_id == batch_id).limit(1)
+        elsewhere = _looked_up(connection, of_any_project, batch_id)
         if elsewhere is not None:
             raise _of_another_project(batch_id, elsewhere["project"], self._project)
-        known = connection.execute(select(batches_table.c.batch_id).where(batches_table.c.project == self._project)).scalars()
+        known = connection.execute(select(batches_table.c.batch_id).where(self._of_project)).scalars()
         raise UnknownNameError("batch", batch_id, known)
 
     def _newest_first(self, since: datetime | None) -> Iterator[Batch]:

@@ -22,7 +22,7 @@ def _json() -> Any:
 
 
 class BatchRow(TableRow, table=True):
-    """One batch of one project. The same content is one row, whoever pushes it and how often.
+    """One batch of one project of one tenant. The same content is one row, whoever pushes it and how often.
 
     `tenant` to `scenario_set_digest` are the header's; `policy` is the whole gate policy. `scanned_runs` of `runs_with_steps` is the
     coverage of the scan for violations.
@@ -30,9 +30,9 @@ class BatchRow(TableRow, table=True):
 
     __tablename__: ClassVar[str] = "batches"
     __table_args__ = (
-        UniqueConstraint("project", "content_digest", name="uq_batches_content"),
-        UniqueConstraint("batch_id", "project", name="uq_batches_batch_id"),
-        Index("ix_batches_newest", "project", "recorded_at", "batch_id"),
+        UniqueConstraint("tenant", "project", "content_digest", name="uq_batches_content"),
+        UniqueConstraint("batch_id", "tenant", "project", name="uq_batches_batch_id"),
+        Index("ix_batches_newest", "tenant", "project", "recorded_at", "batch_id"),
     )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=ROW_ID)

@@ -20,7 +20,7 @@ def test_batches_read_from_a_database_compare_as_they_do_in_memory(tmp_path: Pat
     after = side(
         {name: [run("passed", violations={"no SSN": 2}), run("failed"), run("passed")] for name in names[1:]}, hours=1, commit="two"
     )
-    store = open_batch_store(f"sqlite:///{tmp_path / 'batches.db'}", project="shop")
+    store = open_batch_store(f"sqlite:///{tmp_path / 'batches.db'}", project="shop", tenant="default")
     stored = []
     for batch in (before, after):
         entry = AuditEntry(actor="ci", action="batch.push", subject=batch.batch.id, happened_at=batch.batch.header.recorded_at)

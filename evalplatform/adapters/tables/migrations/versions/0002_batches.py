@@ -46,10 +46,10 @@ def _create_batches() -> None:
         sa.Column("truncated_reason", sa.String()),
         sa.Column("retention", sa.String(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_batches"),
-        sa.UniqueConstraint("project", "content_digest", name="uq_batches_content"),
-        sa.UniqueConstraint("batch_id", "project", name="uq_batches_batch_id"),
+        sa.UniqueConstraint("tenant", "project", "content_digest", name="uq_batches_content"),
+        sa.UniqueConstraint("batch_id", "tenant", "project", name="uq_batches_batch_id"),
     )
-    op.create_index("ix_batches_newest", "batches", ["project", "recorded_at", "batch_id"])
+    op.create_index("ix_batches_newest", "batches", ["tenant", "project", "recorded_at", "batch_id"])
 
 
 def _create_scenarios() -> None:
