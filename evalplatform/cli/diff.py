@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evalplatform.comparisons.batches.records import BaselineChoice
     from evalplatform.stages.batch_sides import BatchSide
 
-BATCH_HELP = "A batch id, or the file of a bundle."
+BATCH_HELP = "A batch id, or what only one id begins or ends with; or the file of a bundle."
 
 
 class Sides(NamedTuple):
@@ -61,7 +61,7 @@ def _sides(baseline: str | None, candidate: str | None, project: Path | None) ->
     from evalplatform.cli.console import required_project
     from evalplatform.kernel.errors import InputError
     from evalplatform.stages.batch_diff import headline_batches
-    from evalplatform.stages.batch_sides import bundle_side, is_bundle_path, stored_side
+    from evalplatform.stages.batch_sides import bundle_side, is_bundle_path, matching_id, stored_side
     from evalplatform.wiring import OpenedProject
 
     if baseline is not None and candidate is None:
@@ -72,7 +72,9 @@ def _sides(baseline: str | None, candidate: str | None, project: Path | None) ->
     with OpenedProject(required_project(project)) as opened:
 
         def side(name: str) -> "BatchSide":
-            return bundle_side(Path(name)) if is_bundle_path(name) else stored_side(name, batches=opened.batch_store, objects=opened.store)
+            if is_bundle_path(name):
+                return bundle_side(Path(name))
+            return stored_side(matching_id(name, opened.batch_store.ids()), batches=opened.batch_store, objects=opened.store)
 
         if baseline is not None and candidate is not None:
             yield Sides(side(baseline), side(candidate), "named")

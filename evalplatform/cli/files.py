@@ -30,22 +30,28 @@ def write_if_changed(path: Path, data: bytes) -> bool:
 
 
 def check_writable(path: Path, *, field: str) -> None:
-    """Return nothing if `path` can be written, found out by writing beside it; its folder is made.
+    """Return nothing if `path` can be written, found out by writing beside it; folders that it takes for that are gone again.
 
     Called before anything is paid for, so that no result is left without a place to go.
 
     Raises:
         InputError: it cannot, because it is a folder, for lack of permission, or because of its name.
     """
+    missing: list[Path] = []
     try:
         if path.is_dir():
             raise IsADirectoryError(0, "it is a folder")
+        missing += (folder for folder in path.parents if not folder.exists())  # the innermost first
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = _temporary(path)
         temporary.touch()
         temporary.unlink()
     except (OSError, ValueError) as error:
         raise _cannot_write(path, error).placed(field=field) from error
+    finally:
+        for folder in missing:
+            with suppress(OSError):  # somebody else uses it by now
+                folder.rmdir()
 
 
 def check_places(outputs: Iterable[tuple[str, Path | None]], *, inputs: Iterable[Path] = ()) -> None:
@@ -76,7 +82,7 @@ def check_places(outputs: Iterable[tuple[str, Path | None]], *, inputs: Iterable
 
 
 def check_outputs(outputs: Iterable[tuple[str, Path | None]], *, inputs: Iterable[Path] = ()) -> None:
-    """Return nothing if every result has a file of its own, none of the inputs, that can be written; their folders are made.
+    """Return nothing if every result has a file of its own, none of the inputs, that can be written. It leaves nothing behind.
 
     Raises:
         InputError: as `check_places` and `check_writable` do.

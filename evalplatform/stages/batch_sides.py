@@ -1,6 +1,6 @@
 """One side of a comparison: a batch of the store, or a bundle that was never pushed. Both give a batch, its runs and their trajectories."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from operator import attrgetter
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from evalplatform.artifacts.blobs import get_blob
 from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
-from evalplatform.kernel.errors import BundleError, ObjectNotFoundError
+from evalplatform.kernel.errors import BundleError, InputError, ObjectNotFoundError
 from evalplatform.ports.batches import BatchStore
 from evalplatform.ports.object_store import ObjectStore
 from evalplatform.runs.bundle import BUNDLE_ENDING, BundleReader, NumberedRun, recorded_runs
@@ -18,6 +18,8 @@ from evalplatform.runs.records import Batch, Run
 from evalplatform.runs.storable_text import NUL
 from evalplatform.runs.trajectory import Trajectory, trajectory_bytes
 
+FEWEST_ID_CHARS = 4
+IDS_NAMED = 5
 ReadTrajectory = Callable[[str], Trajectory | None]
 """Returns the trajectory with a digest; None where it is no longer kept."""
 
@@ -49,6 +51,23 @@ def _is_file(argument: str) -> bool:
         return Path(argument).is_file()
     except OSError:  # longer than a file system takes
         return False
+
+
+def matching_id(name: str, ids: Sequence[str]) -> str:
+    """Return the id that `name` is, or the only one that begins or ends with it, such as the 8 digits at an id's end.
+
+    What matches none is returned as it is. Fewer than 4 characters match only as a whole.
+
+    Raises:
+        InputError: several begin or end with it; it names them.
+    """
+    if name in ids or len(name) < FEWEST_ID_CHARS:
+        return name
+    found = [batch_id for batch_id in ids if batch_id.startswith(name) or batch_id.endswith(name)]
+    if len(found) > 1:
+        more = f" and {len(found) - IDS_NAMED:,} more" if len(found) > IDS_NAMED else ""
+        raise InputError(f"{name!r} can be any of these batches: {', '.join(found[:IDS_NAMED])}{more}.")
+    return found[0] if found else name
 
 
 def stored_side(batch_id: str, *, batches: BatchStore, objects: ObjectStore) -> BatchSide:

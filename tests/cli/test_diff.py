@@ -190,6 +190,12 @@ def test_what_cannot_be_compared_is_refused_in_one_sentence(
     assert ran.out == ""
 
 
+def test_a_comparison_that_is_refused_leaves_no_folder_behind(command: Command, bundles: tuple[Path, Path], tmp_path: Path) -> None:
+    ran = command("diff", bundles[0], "nowhere.jsonl", "--out-html", tmp_path / "new" / "out", "--out-json", tmp_path / "new" / "a.json")
+    assert ran.code == 2
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize("name", ["x" * 5_000, "a\0b", "a\0.jsonl", "a/\0"])
 @pytest.mark.parametrize("with_output", [False, True])
 def test_what_no_file_can_be_named_is_an_unknown_batch(command: Command, project: Path, name: str, with_output: bool) -> None:
@@ -230,6 +236,10 @@ def test_without_batches_the_newest_is_compared_with_the_one_before_it(command: 
     assert f"Baseline (the previous batch): {first}" in ran.out
     assert command("diff", first, second).code == 1
     assert command("diff", second, tmp_path / "2.jsonl").code == 0
+    assert command("diff", first[:-3], second[-8:]).code == 1
+    many = command("diff", "b-2026", second)
+    assert many.code == 2
+    assert f"'b-2026' can be any of these batches: {second}, {first}." in many.err
     unknown = command("diff", first, f"{second[:-1]}x")
     assert unknown.code == 2
     assert "unknown batch" in unknown.err

@@ -73,9 +73,19 @@ def test_an_earlier_result_may_be_replaced_and_a_missing_input_is_in_nobodys_way
     check_places([("--out", run_file)], inputs=[tmp_path / "missing.json"])
 
 
-def test_a_place_that_is_taken_is_told_before_any_folder_is_made(run_file: Path, tmp_path: Path) -> None:
+def test_places_are_checked_without_leaving_a_folder(run_file: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError):
         check_outputs([("--out-md", tmp_path / "new" / "a.md"), ("--out-json", run_file)], inputs=[run_file])
     assert not (tmp_path / "new").exists()
     check_outputs([("--out-md", tmp_path / "new" / "a.md")], inputs=[run_file])
-    assert not list((tmp_path / "new").iterdir())
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_could_be_written_is_found_out_without_leaving_a_folder_behind(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    check_writable(tmp_path / "kept" / "new" / "deep" / "report.html", field="--out")
+    assert [path.name for path in tmp_path.rglob("*")] == ["kept"]
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be written"):
+        check_writable(tmp_path / "file" / "new" / "report.html", field="--out")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "kept"]
