@@ -34,7 +34,7 @@ def violation_lines(comparison: BatchComparison) -> Iterator[ViolationLine]:
 def violation_summary(comparison: BatchComparison) -> Iterator[str]:
     """Yield the sentences beside the list: the scan's coverage where a side was not wholly scanned, else what an empty list means.
 
-    Breaches in runs of the candidate that were not compared are counted, and where there are any nothing is called free of new ones. The
+    Breaches that were not compared are counted, and where there are any nothing is called free of new ones. The
     note that violations are apart from the verdict stands only where both sides were wholly scanned.
     """
     coverages = {"baseline": comparison.baseline_coverage, "candidate": comparison.candidate_coverage}
@@ -45,9 +45,9 @@ def violation_summary(comparison: BatchComparison) -> Iterator[str]:
     elif not any(line.is_new for line in violation_lines(comparison)):
         yield from _without_new(comparison)
     if comparison.uncompared_breaches:
-        was, breaches = ("was", "breaches") if comparison.uncompared_breaches == 1 else ("were", "breach")
-        runs = plural(comparison.uncompared_breaches, "run")
-        yield f"Beside the compared runs: {runs} of the candidate that {was} not compared {breaches} a policy."
+        runs = plural(comparison.uncompared_breaches, "further run")
+        breaches = "breaches a policy, and was" if comparison.uncompared_breaches == 1 else "breach a policy, and were"
+        yield f"{runs} of the candidate {breaches} not compared with a run of the baseline."
     if is_whole:
         yield APART
 

@@ -150,9 +150,9 @@ def test_breaches_in_runs_that_were_not_compared_are_counted_and_nothing_is_call
     earlier = comparison.with_changes(uncompared_breaches=1, changes=())
     assert passage(earlier, "violations").notes[:2] == (
         "The compared runs of the candidate breach nothing new.",
-        "Beside the compared runs: 1 run of the candidate that was not compared breaches a policy.",
+        "1 further run of the candidate breaches a policy, and was not compared with a run of the baseline.",
     )
-    assert "Beside the compared runs: 1 run" in passage(comparison, "violations").notes[0]
+    assert "1 further run of the candidate" in passage(comparison, "violations").notes[0]
 
 
 def test_a_candidate_without_steps_is_not_called_free_of_violations() -> None:

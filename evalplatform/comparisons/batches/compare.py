@@ -86,7 +86,7 @@ class _Tally:
         self._counts[row.change] += 1
         self._could_not_run += row.change == "newly_failing" and "candidate" in row.could_not_run
         self._differing_legs += row.legs_differ
-        self._uncompared_breaches += _uncompared_breaches(pair.candidate)
+        self._uncompared_breaches += _uncompared_breaches(pair.candidate, row)
         if drop is not None or has_to_be_named(row):
             self._kept.append(row)
         return row
@@ -133,10 +133,10 @@ def _verdict(counts: dict[ChangeClass, int], compared: int) -> tuple[ComparisonV
     return "clean", None
 
 
-def _uncompared_breaches(side: ScenarioSide | None) -> int:
+def _uncompared_breaches(side: ScenarioSide | None, row: ScenarioChange) -> int:
     if side is None:
         return 0
-    compared = side.compared_run
+    compared = None if row.new_violations is None else side.compared_run
     return sum(run.is_scanned and bool(run.violations) for run in side.runs if run is not compared)
 
 

@@ -167,7 +167,8 @@ class BatchComparison(Value):
         could_not_run: how many of the newly failing could not run in the candidate.
         compared: scenarios that both sides have and that are not `not_compared`.
         differing_legs: how many scenarios compare a replayed recording with a live run.
-        uncompared_breaches: how many of the candidate's runs breach a policy and are not the compared run of their scenario.
+        uncompared_breaches: how many of the candidate's runs breach a policy without being compared for it: they are not the compared run
+            of their scenario, or the baseline's was not scanned.
         baseline_coverage, candidate_coverage: how many of the runs that were read and have steps had been scanned for violations.
         run_sets: None where neither side has more than one run of any scenario.
     """

@@ -282,6 +282,8 @@ def test_breaches_in_runs_of_the_candidate_that_were_not_compared_are_counted() 
     ungraded = [run("ungraded", violations={"no SSN": 2})]
     comparison = compare_batches(side({"a": [clean], "b": [clean]}), side({"a": set_of_three, "b": ungraded, "c": [clean]}))
     assert comparison.uncompared_breaches == 3
+    unscanned = compare_batches(side({"a": [PASSED]}), side({"a": [breaching]}))
+    assert unscanned.uncompared_breaches == 1, "whether it is new is not known, and that there is one is"
     assert compare_batches(side({"a": set_of_three}), side({"a": [breaching]})).uncompared_breaches == 0
 
 
