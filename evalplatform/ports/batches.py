@@ -17,7 +17,10 @@ class AddedBatch(Value):
 
 
 class BatchStore(Protocol):
-    """The batches of one project of one tenant. Safe for concurrent writers, across processes too. Trajectories lie in the blob store, by digest."""
+    """The batches of one project of one tenant. Safe for concurrent writers, across processes too.
+
+    Trajectories lie in the blob store, by digest.
+    """
 
     def add(self, batch: Batch, runs: Iterable[Run], *, entry: AuditEntry) -> AddedBatch:
         """Add a batch with all its runs and the audit entry in one transaction, or nothing; the same content again is one batch.
