@@ -150,7 +150,8 @@ def _print(done: "RanBatch", *, as_json: bool) -> None:
             typer.echo(line)
     if done.recorded.truncated_reason is not None:
         say(f"error: the batch is truncated: {done.recorded.truncated_reason}")
-        say(f"`--out {done.path}` goes on with it.")
+        if not done.bundle.is_whole:
+            say(f"`--out {done.path}` goes on with it.")
     elif not batch.graded_runs:
         say("error: no run could be graded; the reasons stand above.")
     if done.recorded.truncated_reason is None and done.bundle.could_not_run:

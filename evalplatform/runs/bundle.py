@@ -65,8 +65,11 @@ class BundleSummary(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether there is nothing to go on with: it is finished, with every run it planned, and all of them could run."""
-        return self.is_finished and self.truncated_reason is None and not self.could_not_run
+        """Whether there is nothing to go on with: it is finished, every run that it planned was made, and all of them could run.
+
+        One that is truncated for another reason than missing runs is whole too: going on would take that reason away, and add nothing.
+        """
+        return self.is_finished and all(run.was_made and not could_not_run(run) for run in self.runs)
 
     @property
     def batch(self) -> Batch:

@@ -165,6 +165,16 @@ def test_a_finished_bundle_takes_nothing_more(tmp_path: Path) -> None:
         new_bundle(path, HEADER)
 
 
+def test_a_bundle_that_is_truncated_though_every_run_was_made_keeps_its_reason(tmp_path: Path) -> None:
+    path = tmp_path / "b.jsonl"
+    with new_bundle(path, HEADER) as bundle:
+        bundle.add(run("refund", 0), SAID)
+        bundle.finish(truncated_reason="the checkout was changed")
+    with pytest.raises(BundleError, match="is finished"):
+        reopened_bundle(path)
+    assert read_bundle(path).truncated_reason == "the checkout was changed"
+
+
 def test_two_processes_never_record_into_one_bundle(tmp_path: Path) -> None:
     with new_bundle(tmp_path / "b.jsonl", HEADER), pytest.raises(BundleError, match="by another process"):
         reopened_bundle(tmp_path / "b.jsonl")
