@@ -38,8 +38,8 @@ def run_origin(folder: Path, *, environ: Mapping[str, str], commit: str | None, 
         branch: as named by a flag, or None.
     """
     ci_event = _CI_EVENTS.get(environ.get("GITHUB_EVENT_NAME", ""))
-    if branch is None and ci_event == "push" and _is_of_a_branch(environ):
-        branch = environ.get("GITHUB_REF_NAME") or None
+    if branch is None:
+        branch = pushed_branch(environ)
     if commit is None:
         commit = environ.get("GITHUB_SHA") or None
     if commit is not None:
@@ -50,6 +50,13 @@ def run_origin(folder: Path, *, environ: Mapping[str, str], commit: str | None, 
     if not checkout.is_clean:
         return RunOrigin(None, branch, ci_event, "no commit is recorded: files were edited since it; --commit records one all the same.")
     return RunOrigin(checkout.commit, branch, ci_event, _untracked_note(checkout.untracked), is_of_checkout=True)
+
+
+def pushed_branch(environ: Mapping[str, str]) -> str | None:
+    """Return the branch whose push this CI build is for; None of a pull request, of a tag, and outside CI."""
+    if _CI_EVENTS.get(environ.get("GITHUB_EVENT_NAME", "")) != "push" or not _is_of_a_branch(environ):
+        return None
+    return environ.get("GITHUB_REF_NAME") or None
 
 
 def moved_since(origin: RunOrigin, folder: Path) -> str | None:

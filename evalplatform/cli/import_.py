@@ -12,6 +12,7 @@ from evalplatform.kernel.errors import InputError
 
 if TYPE_CHECKING:
     from evalplatform.ports.clock import Clock
+    from evalplatform.runs.records import CiEvent
     from evalplatform.stages.import_runs import ImportedTraces
 
 BUNDLES_FOLDER = "bundles"
@@ -32,7 +33,10 @@ def import_(
     agent: Annotated[str | None, typer.Option(help="Who acted.", show_default="as the traces say")] = None,
     model: Annotated[str | None, typer.Option(help="The agent's model.", show_default="as the traces say")] = None,
     commit: Annotated[str | None, typer.Option(help="The agent's commit.")] = None,
-    branch: Annotated[str | None, typer.Option(help="The branch of that commit.")] = None,
+    branch: Annotated[
+        str | None, typer.Option(help="The branch of that commit.", show_default="with --ci-event push: the CI build's")
+    ] = None,
+    ci_event: Annotated[str | None, typer.Option(metavar="push|pull_request", help="What the CI build was for.")] = None,
     recorded_at: Annotated[
         str | None, typer.Option(help="When the runs were recorded, ISO 8601.", show_default="the latest time in the traces, else now")
     ] = None,
@@ -45,7 +49,10 @@ def import_(
 
     Importing the same files in the same way again gives the same batch.
     """
+    import os
+
     from evalplatform.adapters.clock import SystemClock
+    from evalplatform.adapters.run_origin import pushed_branch
     from evalplatform.cli.console import found_project, no_project
     from evalplatform.project.scenario_file import load_scenario_set
     from evalplatform.stages.import_runs import TraceImport, import_traces
@@ -55,6 +62,7 @@ def import_(
         raise InputError(f"{no_project()} Without one, name --out and --project-id.")
     if opened is not None and project_id is not None:
         raise InputError(f"is the project file's to say: it is {opened.settings.project!r}.", file=opened.file, field="--project-id")
+    event = _checked_event(ci_event)
     wanted = TraceImport(
         files=tuple(files),
         project=opened.settings.project if opened is not None else str(project_id),
@@ -65,7 +73,8 @@ def import_(
         agent=_checked_name(agent, "--agent"),
         model=_checked_name(model, "--model"),
         commit=_checked_name(commit, "--commit"),
-        branch=_checked_name(branch, "--branch"),
+        branch=_checked_name(branch, "--branch") or (pushed_branch(os.environ) if event == "push" else None),
+        ci_event=event,
         recorded_at=_checked_time(recorded_at),
     )
     folder = Path() if opened is None else opened.state_folder / BUNDLES_FOLDER
@@ -124,6 +133,18 @@ def _checked_name(name: str | None, field: str) -> str | None:
     if name is not None and (not name.strip() or not name.isprintable()):
         raise InputError("must be a name of one line.", field=field)
     return name
+
+
+def _checked_event(name: str | None) -> "CiEvent | None":
+    from typing import get_args
+
+    from evalplatform.kernel.errors import UnknownNameError
+    from evalplatform.runs.records import CiEvent
+
+    events: dict[str, CiEvent] = {event: event for event in get_args(CiEvent)}
+    if name is not None and name not in events:
+        raise UnknownNameError("CI event", name, events, field="--ci-event")
+    return None if name is None else events[name]
 
 
 def _checked_time(text: str | None) -> datetime | None:

@@ -21,8 +21,9 @@ from evalplatform.project.scenario_set import ScenarioSet
 from evalplatform.runs.assertions.assertion import RunFacts
 from evalplatform.runs.batch_tally import BatchTally
 from evalplatform.runs.bundle import BUNDLE_ENDING, BundleWriter, new_bundle, read_header
+from evalplatform.runs.bundle_file import locked
 from evalplatform.runs.policies import violations_in
-from evalplatform.runs.records import GRADED_OUTCOMES, Batch, BatchHeader, Outcome, PlannedScenario, Run
+from evalplatform.runs.records import GRADED_OUTCOMES, Batch, BatchHeader, CiEvent, Outcome, PlannedScenario, Run
 from evalplatform.runs.scenario import Scenario
 from evalplatform.runs.traces.found_runs import found_runs
 from evalplatform.runs.traces.problems import ProblemKind, problems_named
@@ -34,6 +35,9 @@ from evalplatform.stages.run_grading import MAX_REASON_CHARS, passed_limit_words
 RECORDED_JUDGE = "recorded"
 """The judge's identity where the verdict is the one that the trace brings."""
 UNNAMED_AGENT = "imported"
+TEMPORARY_BEGINNING, TEMPORARY_ENDING = ".import-", f"{BUNDLE_ENDING}.tmp"
+LEFT_OVER_AFTER_SECONDS = 60.0
+"""An import locks its file in less; a file that is older and not locked is that of a process which died."""
 NEVER_ACTED = "The trace holds no message and no call of the agent."
 
 OnRun = Callable[[str], None]
@@ -54,6 +58,7 @@ class TraceImport:
         project, tenant: whose batch it becomes.
         agent, model: who acted; None for what the trace says.
         commit, branch: of the agent.
+        ci_event: what the CI build of that commit was for; None outside CI.
         recorded_at: when it was recorded; None for the latest time that the trace states, or else now.
     """
 
@@ -67,6 +72,7 @@ class TraceImport:
     model: str | None = None
     commit: str | None = None
     branch: str | None = None
+    ci_event: CiEvent | None = None
     recorded_at: datetime | None = None
 
 
@@ -121,7 +127,9 @@ def import_traces(
     known = None if scenarios is None else frozenset(scenarios)
     survey = surveyed(wanted.files, format_name=wanted.format_name, trials=wanted.trials, known_scenarios=known, on_run=on_run)
     header = _header(wanted, survey, now=now)
-    temporary = (folder if out is None else out.parent) / f".import-{secrets.token_hex(8)}{BUNDLE_ENDING}.tmp"
+    place = folder if out is None else out.parent
+    _remove_leftovers(place, now=now)
+    temporary = place / f"{TEMPORARY_BEGINNING}{secrets.token_hex(8)}{TEMPORARY_ENDING}"
     try:
         with new_bundle(temporary, header, syncs_each_run=False) as bundle:
             tally, outcomes = _write_runs(bundle, wanted, survey, scenarios, on_run)
@@ -173,12 +181,14 @@ def _header(wanted: TraceImport, survey: TraceSurvey, *, now: datetime) -> Batch
         project=wanted.project,
         commit=wanted.commit,
         branch=wanted.branch,
+        ci_event=wanted.ci_event,
         agent=wanted.agent or _only(survey.agents) or UNNAMED_AGENT,
         model=wanted.model or _only(survey.models),
         judge=RECORDED_JUDGE if scenario_set is None else STRUCTURAL_JUDGE,
         origin="import",
         recorded_at=wanted.recorded_at or survey.latest or now,
         scenario_set_digest=None if scenario_set is None else scenario_set.digest,
+        set_scenarios=None if scenario_set is None else len(scenario_set.scenarios),
         policy=None if scenario_set is None else scenario_set.policy_json,
         scenarios={
             scenario: declared.get(scenario, PlannedScenario()).with_changes(planned_runs=len(trials), leg="live")
@@ -281,6 +291,15 @@ def _only(names: set[str]) -> str | None:
 
 def _changed_at(file: Path) -> datetime:
     return datetime.fromtimestamp(int(file.stat().st_mtime), tz=UTC)
+
+
+def _remove_leftovers(folder: Path, *, now: datetime) -> None:
+    """Remove what imports that were killed left behind; those that still run hold a lock on theirs."""
+    for path in folder.glob(f"{TEMPORARY_BEGINNING}*{TEMPORARY_ENDING}"):
+        with suppress(OSError, BundleError):
+            if now.timestamp() - path.stat().st_mtime > LEFT_OVER_AFTER_SECONDS:
+                with locked(path.open("r+b", buffering=0), path):
+                    path.unlink()
 
 
 def _placed(temporary: Path, final: Path) -> bool:

@@ -1,5 +1,6 @@
 """`import`: traces in, a bundle out; all of it or nothing; the same batch each time."""
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -12,6 +13,7 @@ from evalplatform.runs.traces.survey import MAX_NAMED
 from evalplatform.runs.trajectory import trajectory_digest
 from tests.cli.conftest import Command
 from tests.support.chat import call, calls, result, said, user, write_lines
+from tests.support.otlp import export, span
 
 OUT = ("--out", "batch.jsonl", "--project-id", "shop")
 SCENARIOS = """\
@@ -167,7 +169,9 @@ def test_a_project_file_says_which_project_it_is(command: Command, project: Path
     assert "is the project file's to say" in ran.err
 
 
-@pytest.mark.parametrize("flags", [("--agent", "a\nb"), ("--commit", " "), ("--recorded-at", "soon"), ("--format", "otel_gena")])
+@pytest.mark.parametrize(
+    "flags", [("--agent", "a\nb"), ("--ci-event", "pul_request"), ("--commit", " "), ("--recorded-at", "soon"), ("--format", "otel_gena")]
+)
 def test_a_flag_that_means_nothing_is_refused_by_name(command: Command, tmp_path: Path, flags: tuple[str, str]) -> None:
     ran = command("import", write_lines(tmp_path / "t.jsonl", record("a", 0)), *OUT, *flags)
     assert ran.code == 2
@@ -194,3 +198,115 @@ def test_a_run_of_a_scenario_that_the_file_has_not_is_refused_with_the_nearest(c
     ran = command("import", write_lines(tmp_path / "t.jsonl", record("greed", 0)), *OUT, "--scenarios", "scenarios.yaml")
     assert ran.code == 2
     assert "t.jsonl:1: scenario 'greed' is not in the scenario file. Did you mean 'greet'?" in ran.err
+
+
+def test_runs_that_state_no_trial_take_the_numbers_that_are_free_and_are_named(command: Command, tmp_path: Path) -> None:
+    unstated = {name: value for name, value in record("a", 0, 0.5).items() if name != "trial"}
+    trace = write_lines(tmp_path / "t.jsonl", unstated, record("a", 1), unstated, record("a", 0, 0.0), {**unstated, "scenario": "b"})
+    ran = command("import", trace, *OUT)
+    assert ran.code == 0, ran.err
+    assert "2 x no trial is stated" in ran.out
+    assert "t.jsonl:3: a, run 3: no trial is stated" in ran.out
+    assert [(run.scenario_id, run.order, run.score_points) for run in runs_of("batch.jsonl")] == [
+        ("a", 0, 0.0),
+        ("a", 1, 100.0),
+        ("a", 2, 50.0),
+        ("a", 3, 50.0),
+        ("b", 0, 50.0),
+    ]
+
+
+def test_the_trials_of_runs_that_state_none_can_be_chosen(command: Command, tmp_path: Path) -> None:
+    unstated = [{"scenario": "a", "reward": reward, "messages": [user("hi"), said("x")]} for reward in (0, 0.5, 1)]
+    ran = command("import", write_lines(tmp_path / "t.jsonl", *unstated), *OUT, "--trial", 1)
+    assert "2 runs of other trials left out" in ran.out
+    assert [run.score_points for run in runs_of("batch.jsonl")] == [50.0]
+
+
+def test_files_of_one_name_have_scenarios_of_their_own(command: Command, tmp_path: Path) -> None:
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        write_lines(tmp_path / folder / "run.jsonl", [user("hi"), said(folder)], [user("hi"), said(folder)])
+    write_lines(tmp_path / "alone.jsonl", [user("hi"), said("x")])
+    assert command("import", "x/run.jsonl", "y/run.jsonl", "alone.jsonl", *OUT).code == 0
+    ids = ["alone-1", "x/run.jsonl-1", "x/run.jsonl-2", "y/run.jsonl-1", "y/run.jsonl-2"]
+    assert [run.scenario_id for run in runs_of("batch.jsonl")] == ids
+
+
+def test_an_id_made_of_a_file_s_name_is_never_that_of_another_run(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "run-1.json").write_text(json.dumps([user("hi"), said("x")]))
+    ran = command("import", write_lines(tmp_path / "run.jsonl", [user("hi"), said("x")]), "run-1.json", *OUT)
+    assert (ran.code, "scenario 'run-1', which is made of a file's name, is that of another run too" in ran.err) == (2, True)
+
+
+def test_a_trace_that_was_cut_in_two_files_is_refused(command: Command, tmp_path: Path) -> None:
+    sent = {"gen_ai.operation.name": "chat", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "hi"}
+    replied = sent | {"gen_ai.completion.0.content": "hello"}
+    files = [write_lines(tmp_path / f"{number}.jsonl", export(span(number, replied))) for number in "ab"]
+    ran = command("import", *files, *OUT)
+    assert ran.code == 2
+    assert f"b.jsonl:1: trace t1 is in {files[0]} as well, and a trace is one run" in ran.err
+
+
+@pytest.mark.parametrize("graded", [True, False])
+def test_a_run_in_which_the_agent_never_acted_is_not_graded(command: Command, tmp_path: Path, graded: bool) -> None:
+    (tmp_path / "scenarios.yaml").write_text(
+        "version: 1\nscenarios:\n  - {id: a, message: hi, assertions: [{tool_not_called: x}]}\n  - {id: b, message: hi}\n"
+    )
+    only_asked = {"scenario": "a", "reward": 1, "messages": [user("hi")]}
+    ran = command("import", write_lines(tmp_path / "t.jsonl", only_asked), *OUT, *(["--scenarios", "scenarios.yaml"] if graded else []))
+    assert ran.code == 0, ran.err
+    [run] = runs_of("batch.jsonl")
+    assert (run.outcome, run.score_points) == ("ungraded", None)
+    assert run.reason == "The trace holds no message and no call of the agent."
+    assert run.has_steps
+
+
+def test_a_run_that_could_not_run_has_no_score_whatever_it_would_pass(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "scenarios.yaml").write_text("version: 1\nscenarios:\n  - {id: a, message: hi, assertions: [{tool_not_called: x}]}\n")
+    asked = {"gen_ai.operation.name": "chat", "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "hi"}
+    broke = export(span("r", {"test.case.name": "a"}, error="no route"), span("c", asked, parent="r"))
+    assert command("import", write_lines(tmp_path / "t.jsonl", broke), *OUT, "--scenarios", "scenarios.yaml").code == 0
+    [run] = runs_of("batch.jsonl")
+    assert (run.outcome, run.score_points) == ("harness_error", None)
+
+
+def test_a_call_that_is_a_part_of_a_message_is_seen_by_the_assertions(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "scenarios.yaml").write_text("version: 1\nscenarios:\n  - {id: a, message: hi, assertions: [{tool_not_called: refund}]}\n")
+    called = said([{"type": "tool_use", "id": "1", "name": "refund", "input": {}}])
+    answered = user([{"type": "tool_result", "tool_use_id": "1", "content": "ok"}])
+    trace = write_lines(tmp_path / "t.jsonl", {"scenario": "a", "messages": [user("hi"), called, answered]})
+    assert command("import", trace, *OUT, "--scenarios", "scenarios.yaml").code == 0
+    assert [run.outcome for run in runs_of("batch.jsonl")] == ["failed"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "event", "branch"),
+    [
+        ((), None, None),
+        (("--ci-event", "push"), "push", "main"),
+        (("--ci-event", "push", "--branch", "next"), "push", "next"),
+        (("--ci-event", "pull_request"), "pull_request", None),
+    ],
+)
+def test_a_batch_that_is_imported_in_ci_says_of_which_build_it_is(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], event: str | None, branch: str | None
+) -> None:
+    build = {"EVENT_NAME": "push", "REF": "refs/heads/main", "REF_TYPE": "branch", "REF_NAME": "main"}
+    for name, value in build.items():
+        monkeypatch.setenv(f"GITHUB_{name}", value)
+    assert command("import", write_lines(tmp_path / "t.jsonl", record("a", 0)), *OUT, *flags).code == 0
+    header = read_bundle(Path("batch.jsonl")).header
+    assert (header.ci_event, header.branch) == (event, branch)
+
+
+def test_what_a_killed_import_left_is_removed_by_the_next_one_unless_it_is_still_being_written(command: Command, tmp_path: Path) -> None:
+    dead, young, alive = (tmp_path / f".import-{name}.jsonl.tmp" for name in ("dead", "young", "alive"))
+    for path in (dead, young, alive):
+        path.write_bytes(b"half a li")
+    os.utime(dead, (1_000, 1_000))
+    with alive.open("rb") as writer:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        os.utime(alive, (1_000, 1_000))
+        assert command("import", write_lines(tmp_path / "t.jsonl", record("a", 0)), *OUT).code == 0
+    assert [path.exists() for path in (dead, young, alive)] == [False, True, True]
