@@ -95,7 +95,7 @@ def bundle_side(path: Path) -> BatchSide:
     runs = sorted((_checked_run(recorded, path) for recorded in reader.recorded()), key=attrgetter("scenario_id", "order"))
     if not reader.is_finished:
         raise BundleError(
-            "is not finished, so it is no batch yet: the command that recorded it goes on from where it was stopped.", file=path
+            "is not finished, so it is no batch yet: the command that recorded it goes on with `--out` and its name.", file=path
         )
 
     @contextmanager
