@@ -20,12 +20,16 @@ def reply(text: str, finish_reason: str = "stop") -> ModelReply:
 
 
 class ScriptedAsker:
-    """Ends a call by the first script entry whose word stands in the prompt; else by `otherwise`."""
+    """Ends a call by the first script entry whose word stands in the prompt; else by `otherwise`.
+
+    No cost is known of a prompt in which the word `unpriced` stands.
+    """
 
     def __init__(self, script: dict[str, Ending] | None = None, *, otherwise: Ending | None = None, replayed: bool = False) -> None:
         self.script = script or {}
         self.otherwise = otherwise or reply("An answer.")
         self.replayed = replayed
+        self.unpriced: str | None = None
         self.asked: list[tuple[ModelRequest, int]] = []
 
     async def ask(self, request: ModelRequest, *, purpose: Purpose, draw: int = 0, attempt: int = 0) -> CallOutcome:
@@ -43,7 +47,7 @@ class ScriptedAsker:
             provider=request.provider,
             model=request.model,
             reply=ending,
-            cost_usd=0.25,
+            cost_usd=None if self.unpriced is not None and self.unpriced in prompt else 0.25,
             price_table="t",
             finished_at=datetime(2026, 1, 1, tzinfo=UTC),
         )

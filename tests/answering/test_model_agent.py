@@ -91,6 +91,13 @@ def test_a_run_that_passes_a_limit_of_its_own_asks_no_further_turn(limits: dict[
     assert len(texts(answered)) == 4
 
 
+def test_a_cost_that_is_known_in_part_is_unknown_and_stops_no_run() -> None:
+    asker = ScriptedAsker()
+    asker.unpriced = "two"
+    answered = run(runner(asker), "one", "two", "three", max_cost_usd=0.4)
+    assert (answered.ended, answered.cost_usd) == ("finished", None)
+
+
 @pytest.mark.parametrize(
     ("finish_reason", "ended", "reason"),
     [

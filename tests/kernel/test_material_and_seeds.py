@@ -9,7 +9,7 @@ from evalplatform.kernel.digests import EMPTY_TEXT_DIGEST, text_digest
 from evalplatform.kernel.material import INJECTED_LIMIT_CHARS, REFERENCE_LIMIT_CHARS, SEPARATOR, JudgeMaterial
 from evalplatform.kernel.seeds import derived_seed, seed_for_draw
 from evalplatform.kernel.text import clip, plural
-from evalplatform.kernel.usage import Usage, known_sum
+from evalplatform.kernel.usage import Usage, known_sum, whole_sum
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,9 @@ def test_a_sum_of_unknowns_is_unknown_and_a_partial_one_is_the_sum_of_the_known(
     assert known_sum([]) is None
     assert known_sum([None, 0.25, 0.5]) == 0.75
     assert known_sum([0, None]) == 0
+    assert whole_sum([0.25, 0.5]) == 0.75
+    assert whole_sum([0.25, None]) is None
+    assert whole_sum([]) is None
 
 
 def test_total_tokens_are_known_only_when_both_parts_are() -> None:

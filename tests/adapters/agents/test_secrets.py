@@ -25,7 +25,7 @@ from tests.support.leaky_agent import LEAKS, SECRET_VARIABLE
 SUPPORT = Path(__file__).parents[2] / "support"
 ONE_LINE = 'k3y-of-"an"-agent/9f86d081884c7d65'
 SEVERAL_LINES = "-----BEGIN k3y-----\nMIIEk3yQIBADANBgkqhkiG9w0B\nAQEFk3yASCBKcwggSjAgEAAoIB\n-----END k3y-----"
-PROGRAMS = {
+PROGRAMS: dict[str, CommandAgent | PythonAgent] = {
     "command": CommandAgent(argv=(sys.executable, str(SUPPORT / "leaky_agent.py")), env=(SECRET_VARIABLE,)),
     "python": PythonAgent(callable="leaky_agent:reply", path=str(SUPPORT), env=(SECRET_VARIABLE, "LEAKS_AT_IMPORT")),
 }
