@@ -55,7 +55,7 @@ def comparison_check(
 def coverage_sentence(facts: BatchComparisonFacts) -> str:
     """Return how much of both batches was scanned for violations."""
     if _is_scanned(facts):
-        return "Every run of both batches was scanned for violations."
+        return "Every run of both batches that has steps was scanned for violations."
     said = (f"{_words(facts.baseline_coverage)} of the baseline", f"{_words(facts.candidate_coverage)} of the candidate")
     return f"Scanned for violations: {' and '.join(said)}. What was not scanned is not known to be free of them."
 
@@ -75,4 +75,4 @@ def _counts(facts: BatchComparisonFacts, name: str) -> dict[str, int]:
 
 
 def _words(coverage: ScanCoverage) -> str:
-    return f"{coverage.scanned_runs:,} of {coverage.runs:,} runs"
+    return f"{coverage.scanned_runs:,} of {coverage.runs:,} runs with steps"

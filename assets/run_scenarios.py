@@ -128,7 +128,7 @@ def _metadata(done: RanBatch, batch: Batch) -> dict[str, Any]:
         "made_now": done.recorded.made,
         "kept_from_before": done.recorded.kept,
         **({"cost_usd": sum(costs)} if costs else {}),
-        "scanned_for_violations": f"{batch.coverage.scanned_runs:,} of {batch.coverage.runs:,} runs",
+        "scanned_for_violations": f"{batch.coverage.scanned_runs:,} of {batch.coverage.runs:,} runs with steps",
         **({} if batch.header.commit is None else {"commit": batch.header.commit}),
         "bundle": dg.MetadataValue.path(str(done.path)),
         "show": f"evalplatform batches show {batch.id}",

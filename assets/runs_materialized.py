@@ -111,4 +111,4 @@ def _points(name: str, sentences: Sequence[str]) -> dict[str, Any]:
 
 
 def _coverage(coverage: ScanCoverage) -> str:
-    return f"{coverage.scanned_runs:,} of {coverage.runs:,} runs"
+    return f"{coverage.scanned_runs:,} of {coverage.runs:,} runs with steps"

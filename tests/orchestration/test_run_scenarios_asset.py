@@ -37,7 +37,7 @@ def test_the_job_runs_the_scenarios_and_the_sensor_takes_up_their_batch(runs: Ru
     (batch,) = stored(runs)
     shown = {name: value_of(made["run_scenarios"], name) for name in ("batch", "runs", "graded", "made_now", "kept_from_before", "commit")}
     assert shown == {"batch": batch.id, "runs": 2, "graded": 2, "made_now": 2, "kept_from_before": 0, "commit": "c0ffee1"}
-    assert value_of(made["run_scenarios"], "scanned_for_violations") == "2 of 2 runs"
+    assert value_of(made["run_scenarios"], "scanned_for_violations") == "2 of 2 runs with steps"
     (request,) = runs.look().run_requests or []
     assert request.partition_key == batch.id
 

@@ -107,13 +107,13 @@ def test_a_scan_that_left_runs_out_is_warned_of(runs: RunsProject) -> None:
     _, unscanned = pushed_two(runs, violations=None)
     check = compared(runs, unscanned)[1]["scan_coverage"]
     assert (check.passed, check.severity, check.blocking) == (False, dg.AssetCheckSeverity.WARN, False)
-    assert "3 of 3 runs of the baseline and 0 of 3 runs of the candidate" in (check.description or "")
+    assert "3 of 3 runs with steps of the baseline and 0 of 3 runs with steps of the candidate" in (check.description or "")
 
 
 def test_a_wholly_scanned_pair_passes_the_check_also_with_violations(runs: RunsProject) -> None:
     _, candidate = pushed_two(runs, violations=(Violation(policy="no-card-numbers", step=2),))
     check = compared(runs, candidate)[1]["scan_coverage"]
-    assert (check.passed, check.description) == (True, "Every run of both batches was scanned for violations.")
+    assert (check.passed, check.description) == (True, "Every run of both batches that has steps was scanned for violations.")
 
 
 def test_checks_are_made_again_without_the_comparison(runs: RunsProject) -> None:
@@ -137,7 +137,7 @@ def test_the_first_batch_has_nothing_to_be_compared_with_and_says_so(runs: RunsP
     (first,) = runs.push(recorded(BEFORE))
     runs.register(first)
     failed = runs.materialize(["batch_comparisons"], first, raise_on_error=False)
-    assert failure_of(failed) == f"no batch that is still kept was recorded before {first.id}: a comparison needs two."
+    assert failure_of(failed).startswith(f"no batch that is still kept was recorded before {first.id}: a comparison needs two")
 
 
 def test_a_batch_between_others_is_compared_with_the_one_just_before_it(runs: RunsProject) -> None:

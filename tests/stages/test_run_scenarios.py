@@ -13,7 +13,7 @@ from evalplatform.kernel.errors import BudgetExhaustedError, HarnessError, Stora
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest
 from evalplatform.runs.bundle import BundleSummary, new_bundle, read_bundle
 from evalplatform.runs.bundle_reopened import reopened_bundle
-from evalplatform.runs.records import BatchHeader, PlannedScenario, Run
+from evalplatform.runs.records import BatchHeader, PlannedScenario, Run, ScanCoverage
 from evalplatform.runs.scenario import AssertionSpec, PolicySpec, Scenario
 from evalplatform.runs.traces.problems import TraceProblem
 from evalplatform.runs.trajectory import MessageStep, Trajectory
@@ -221,6 +221,8 @@ def test_an_agent_that_can_never_be_run_stops_the_batch_soon(tmp_path: Path) -> 
     assert len(agent.asked) == HARNESS_ERRORS_IN_A_ROW
     assert "5 runs in a row could not run; the last one: unreachable" in (done.truncated_reason or "")
     assert outcomes(summary) == ["harness_error"] * 5 + ["ungraded"] * 15
+    assert {run.violations for run in summary.runs} == {None}, "a run without steps was not scanned, and none of them was found clean"
+    assert summary.batch.coverage == ScanCoverage(scanned_runs=0, runs=0)
 
 
 def test_a_spend_cap_truncates_the_batch_and_lists_what_was_not_made(tmp_path: Path) -> None:
