@@ -264,6 +264,11 @@ def test_the_oldest_events_hold_whole_lists(tmp_path: Path) -> None:
     assert steps(only(tmp_path, export(span("a", CHAT, events=events)))) == (ADDITION[0], ADDITION[3])
 
 
+def test_spans_that_were_exported_twice_are_told_and_counted_once(tmp_path: Path) -> None:
+    run = only(tmp_path, export(*two_calls()), export(*two_calls()))
+    assert (steps(run), kinds(run), run.usage.prompt_tokens) == (ADDITION, [], 30)
+
+
 def test_spans_without_times_are_named_as_unordered(tmp_path: Path) -> None:
     first, second = two_calls()
     for untimed in (first, second):

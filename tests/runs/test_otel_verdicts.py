@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from evalplatform.kernel.errors import TraceError
 from evalplatform.runs.traces.trace import TraceRun, read_traces
 from tests.support.chat import write_lines
 from tests.support.otlp import Json, event, export, span
@@ -71,3 +72,10 @@ def test_a_root_span_that_failed_is_the_agent_s_breakage_unless_it_never_acted(t
     assert (acted.grade.outcome, acted.grade.reason) == ("agent_error", "invoke_agent failed: ValueError")
     never = only(tmp_path, export(broke, span("a", chat([ASKED], []), parent="r", error="no route")))
     assert never.grade.outcome == "harness_error"
+
+
+def test_a_score_of_another_scale_is_refused_by_its_name(tmp_path: Path) -> None:
+    exported = export(span("a", chat([ASKED], [ANSWERED]), events=(evaluated("task", value=4.0),)))
+    [error] = read_traces(write_lines(tmp_path / "spans.jsonl", exported))
+    assert isinstance(error, TraceError)
+    assert (error.field, error.rule) == ("trace t1: gen_ai.evaluation.score.value", "must be a number between 0 and 1.")

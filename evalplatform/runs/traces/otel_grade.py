@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from evalplatform.kernel.errors import TraceError
 from evalplatform.runs.records import AssertionResult, Outcome
 from evalplatform.runs.traces import otel_names as names
 from evalplatform.runs.traces.otel_spans import Span
@@ -51,7 +52,10 @@ def _evaluations(spans: Sequence[Span]) -> Iterator[tuple[str, TraceGrade]]:
 def _evaluation_grade(attributes: Mapping[str, object]) -> TraceGrade:
     label = attributes.get(names.EVALUATION_LABEL)  # any word: most say something else than passed or failed
     is_verdict = isinstance(label, str) and word_verdict(label) is not None
-    return grade_of({"verdict": label if is_verdict else None, "reward": attributes.get(names.EVALUATION_SCORE)})
+    try:
+        return grade_of({"verdict": label if is_verdict else None, "reward": attributes.get(names.EVALUATION_SCORE)})
+    except TraceError as error:  # of the score alone: a label that is no verdict was left out
+        raise error.placed(field=names.EVALUATION_SCORE) from None
 
 
 def _joined(evaluations: Sequence[tuple[str, TraceGrade]]) -> TraceGrade:

@@ -5,7 +5,7 @@ Spans of a trace may lie anywhere in a file, so they are put down in a temporary
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -40,7 +40,7 @@ class OtelGenAi:
             yield from _spooled(path, spool, places)
             in_order = sorted(places.items(), key=lambda item: (min(item[1])[0], item[0]))
             for position, (trace_id, of_trace) in enumerate(in_order, start=1):
-                spans = [_read_span(spool, offset) for _, _, offset in sorted(of_trace)]
+                spans = _once_each(_read_span(spool, offset) for _, _, offset in sorted(of_trace))
                 try:
                     yield _run(trace_id, spans, derived_id=f"{path.stem}-{position}")
                 except TraceError as error:
@@ -71,6 +71,18 @@ def _read_span(spool: BinaryIO, offset: int) -> Span:
     spool.seek(offset)
     span = Span(*json.loads(spool.readline()))
     return span._replace(events=tuple(SpanEvent(*event) for event in span.events))
+
+
+def _once_each(spans: Iterable[Span]) -> list[Span]:
+    """Return spans without those that an exporter sent again: alike in everything but the line."""
+    kept: dict[str, list[Span]] = defaultdict(list)
+    ordered: list[Span] = []
+    for span in spans:
+        alike = kept[span.span_id]
+        if span._replace(line=0) not in alike:
+            alike.append(span._replace(line=0))
+            ordered.append(span)
+    return ordered
 
 
 def _run(trace_id: str, spans: Sequence[Span], *, derived_id: str) -> TraceRun:
