@@ -61,7 +61,7 @@ def trajectory_diff_html(
     """
     check_downloads([*downloads, *([] if comparison_file is None else [Download(label="", file_name=comparison_file.removeprefix("../"))])])
     view = diff_view(a.trajectory, b.trajectory, diff)
-    rows = card_rows(a.trajectory, b.trajectory, diff, view)
+    rows = tuple(_told_apart(row, a, b) for row in card_rows(a.trajectory, b.trajectory, diff, view))
     style = page_style() + _own_style()
     changed = [row for row in rows if row.change is not None]
     return (
@@ -96,6 +96,12 @@ def _breaches(run: ComparedRun) -> dict[int, list[str]]:
     for found in run.violations:
         by_step.setdefault(found.step, []).append(found.policy)
     return by_step
+
+
+def _told_apart(row: CardRow, a: ComparedRun, b: ComparedRun) -> CardRow:
+    """The row, no longer `same` where one run alone breaches a policy in it: a narrow page shows only one side of what is the same."""
+    breaching = (_breaches(a).keys() & {card.step for card in row.a}) | (_breaches(b).keys() & {card.step for card in row.b})
+    return row._replace(same=False) if breaching else row
 
 
 def _parts(rows: Sequence[CardRow], folds: Sequence[Fold]) -> Iterator[tuple[tuple[str, str] | None, Sequence[CardRow]]]:

@@ -1,5 +1,6 @@
 """The agent side under Dagster: what a batch, its comparison and unstable scenarios leave there, and which projects have these assets."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,10 @@ def test_every_compared_row_has_a_page_of_its_two_runs(runs: RunsProject) -> Non
         manifest = opened.runs_context().upstream("batch_comparisons", candidate.id)
         page = opened.catalog.read(manifest, "batch-comparison.html").decode()
         diff = opened.catalog.read(manifest, "diff.refund.html").decode()
+        headline = json.loads(opened.catalog.read(manifest, "batch-comparison.json"))["headline"]
+    assert headline["choice"] == "previous_batch"
+    assert headline["first_divergence"]["scenario_id"] == "refund"
+    assert f'{headline["sentence"]} <a href="diff.refund.html">Where they part</a>' in page
     assert 'href="diff.refund.html"' in page
     assert 'href="batch-comparison.html"' in diff
     assert "lookup" in diff

@@ -184,7 +184,9 @@ def test_names_that_differ_in_their_spaces_alone_do_not_read_alike_in_any_form()
 
 def test_rows_of_a_class_are_found_by_the_pages_address() -> None:
     html = batch_comparison_html(batch_comparison_report(compared(*a_regression())))
-    for key in re.findall(r'<tr class="is-([a-z_]+)">', html):
+    keys = re.findall(r'<tr role="row" class="is-([a-z_]+)">', html)
+    assert "newly_failing" in keys
+    for key in keys:
         if key != "unchanged":
             assert f'<span class="shown" id="show-{key}">' in html
             assert f'<a href="#show-{key}">' in html

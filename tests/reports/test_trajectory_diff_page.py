@@ -9,6 +9,7 @@ from evalplatform.reports.html import Download
 from evalplatform.reports.trajectory_diff_cards import indented_json
 from evalplatform.reports.trajectory_diff_page import ComparedRun, trajectory_diff_html
 from evalplatform.reports.view import Fact
+from evalplatform.runs.records import Violation
 from evalplatform.runs.trajectory import MessageStep, ToolCallStep, ToolResultStep, Trajectory
 from evalplatform.runs.trajectory_diff import diff_trajectories
 from tests.support.trajectories import trajectory_of
@@ -156,3 +157,14 @@ def test_a_link_leads_to_no_other_place(name: str) -> None:
         page(a, a, comparison_file=name)
     with pytest.raises(InputError):
         page(a, a, downloads=[Download(label="x", file_name=name)])
+
+
+def test_a_step_that_one_run_breaches_a_policy_in_is_marked_and_never_shown_as_one_card_for_both() -> None:
+    same = trajectory_of("user refund agent")
+    other = ComparedRun(name="Candidate", trajectory=same, violations=(Violation(policy="No <SSN>", step=2),))
+    runs = {"a": ComparedRun(name="Baseline", trajectory=same), "b": other}
+    html = trajectory_diff_html(scenario_id="refund-1", diff=diff_trajectories(same, same), **runs)
+    assert '<li>Only B breaches <b>No &lt;SSN&gt;</b>: <a href="#b-step-2">step 2</a></li>' in html
+    assert [row.split('"')[0] for row in rows(html)] == [" same", "", " same"]
+    assert 'Breaches "No &lt;SSN&gt;"' in html[html.index('id="b-step-2"') : html.index('id="b-step-3"')]
+    assert html.count("Breaches ") == 1

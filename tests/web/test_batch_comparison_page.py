@@ -47,6 +47,18 @@ def test_nothing_is_wider_than_the_screen(browser: Browser, address: str, width_
     assert complaints == []
 
 
+def test_on_a_phone_no_column_hides_behind_a_scroll_and_the_filters_still_work(browser: Browser, address: str) -> None:
+    page, _ = opened(browser, address, width_px=390)
+    box = page.locator("#changes .scroll")
+    assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+    row = page.get_by_role("row", name="collapse")
+    counts = row.get_by_role("cell", name="Runs passed 4/4 → 0/4").bounding_box()
+    assert counts is not None
+    assert counts["x"] + counts["width"] <= 390
+    page.goto(f"{address}#show-newly_failing")
+    assert shown_rows(page) == ["collapse", "offline", "stopped"]
+
+
 def test_a_count_filters_the_table_and_a_copied_address_restores_the_view(browser: Browser, address: str) -> None:
     page, _ = opened(browser, address)
     assert len(shown_rows(page)) == 13
