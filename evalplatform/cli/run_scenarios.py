@@ -11,7 +11,7 @@ from evalplatform.cli.project import ProjectOption
 if TYPE_CHECKING:
     from evalplatform.project.load import Project
     from evalplatform.project.scenario_set import ScenarioSet
-    from evalplatform.stages.run_batch import BegunBatch, RanBatch
+    from evalplatform.stages.run_batch import BatchRequest, BegunBatch, RanBatch
 
 DONE, NOT_ANSWERED = 0, 2
 
@@ -40,17 +40,14 @@ def run(
     A run is kept the moment it ends. Where a commit is recorded, the same command goes on with a bundle that was interrupted;
     `--out BUNDLE` goes on with any that lacks runs. Exit code 2 when the batch was cut short, or no run could be graded.
     """
-    import asyncio
     import os
     from functools import partial
 
     from evalplatform.adapters.run_origin import moved_since, run_origin
-    from evalplatform.cli.console import required_project, say, shown_progress
+    from evalplatform.cli.console import required_project, say
     from evalplatform.cli.files import check_places
-    from evalplatform.kernel.errors import InterruptedRecordingError, StorageError, StorageUnavailableError
     from evalplatform.stages.open_bundles import FOLDER
-    from evalplatform.stages.run_batch import BatchRequest, BegunBatch, run_batch
-    from evalplatform.wiring import OpenedProject
+    from evalplatform.stages.run_batch import BatchRequest
 
     opened_project = required_project(project)
     scenario_set = project_scenarios(opened_project)
@@ -70,24 +67,7 @@ def run(
         flaw_at_end=partial(moved_since, origin, opened_project.root),
         out=out,
     )
-
-    begun: list[BegunBatch] = []
-
-    def on_begun(batch: BegunBatch) -> None:
-        begun.append(batch)
-        for line in _begun_lines(batch):
-            say(line)
-
-    try:
-        with OpenedProject(opened_project) as opened, shown_progress() as on_progress:
-            done = asyncio.run(run_batch(request, opened, on_progress=on_progress, on_begun=on_begun))
-    except (KeyboardInterrupt, StorageUnavailableError) as stop:
-        if not begun or begun[0].goes_on_by_itself:
-            raise
-        kept = f"what is finished is kept; {_going_on(begun[0].path)}."
-        if isinstance(stop, KeyboardInterrupt):
-            raise InterruptedRecordingError(kept) from None
-        raise StorageError(f"{stop} Once that is mended: {kept}") from stop
+    done = _recorded(request, opened_project)
     _print(done, as_json=json_result)
     return DONE if done.recorded.truncated_reason is None and done.bundle.batch.graded_runs else NOT_ANSWERED
 
@@ -102,6 +82,34 @@ def project_scenarios(project: "Project") -> "ScenarioSet":
             "names the scenario file, and is missing: the project has no scenarios to run.", file=project.file, field="scenarios"
         )
     return load_scenario_set(project.scenario_file, project=project)
+
+
+def _recorded(request: "BatchRequest", project: "Project") -> "RanBatch":
+    """Run the batch; what stops it is said with what goes on with it, where the same command does not."""
+    import asyncio
+
+    from evalplatform.cli.console import say, shown_progress
+    from evalplatform.kernel.errors import InterruptedRecordingError, StorageError, StorageUnavailableError
+    from evalplatform.stages.run_batch import run_batch
+    from evalplatform.wiring import OpenedProject
+
+    begun: list[BegunBatch] = []
+
+    def on_begun(batch: "BegunBatch") -> None:
+        begun.append(batch)
+        for line in _begun_lines(batch):
+            say(line)
+
+    try:
+        with OpenedProject(project) as opened, shown_progress() as on_progress:
+            return asyncio.run(run_batch(request, opened, on_progress=on_progress, on_begun=on_begun))
+    except (KeyboardInterrupt, StorageUnavailableError) as stop:
+        if not begun or begun[0].goes_on_by_itself:
+            raise
+        kept = f"what is finished is kept; {_going_on(begun[0].path)}."
+        if isinstance(stop, KeyboardInterrupt):
+            raise InterruptedRecordingError(kept) from None
+        raise StorageError(f"{stop} Once that is mended: {kept}") from stop
 
 
 def _begun_lines(batch: "BegunBatch") -> Iterator[str]:
