@@ -136,6 +136,7 @@ def test_how_a_sample_ended_decides_before_its_scores(tmp_path: Path) -> None:
     ends: dict[str, dict[str, object]] = {
         "broke": {"messages": [asked, called], "error": broke},
         "never acted": {"messages": [asked], "error": broke},
+        "said nothing": {"messages": [asked], "scores": {"s": Score(value="C")}},
         "stopped": {"messages": [asked, answered], "limit": limit, "scores": {"s": Score(value="I")}},
         "stopped and passed": {"messages": [asked, answered], "limit": limit, "scores": {"s": Score(value="C")}},
         "interrupted": {"messages": [asked, answered], "limit": EvalSampleLimit(type="operator", limit=1)},
@@ -150,6 +151,7 @@ def test_how_a_sample_ended_decides_before_its_scores(tmp_path: Path) -> None:
     assert {name: run.grade.outcome for name, run in runs.items()} == {
         "broke": "agent_error",
         "never acted": "harness_error",
+        "said nothing": "ungraded",
         "stopped": "budget_stop",
         "stopped and passed": "passed",
         "interrupted": "ungraded",
@@ -157,6 +159,7 @@ def test_how_a_sample_ended_decides_before_its_scores(tmp_path: Path) -> None:
     }
     assert runs["stopped"].grade.reason == "stopped at its token limit of 100"
     assert runs["never acted"].trajectory is None
+    assert runs["said nothing"].trajectory is not None
     kinds = {name: [problem.kind for problem in run.problems] for name, run in runs.items()}
     assert kinds["broke"] == ["part_not_kept", "call_without_result", "arguments_not_json", "unfinished_log"]
     trajectory = runs["stopped"].trajectory
