@@ -10,6 +10,7 @@ import pytest
 from evalplatform.runs.bundle import read_bundle
 from evalplatform.runs.bundle_reopened import reopened_bundle
 from tests.cli.conftest import Command
+from tests.support.small_disk import small_disk
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "refund-agent"
 CI_VARIABLES = ("GITHUB_EVENT_NAME", "GITHUB_SHA", "GITHUB_REF_NAME", "GITHUB_REF_TYPE", "GITHUB_REF")
@@ -67,8 +68,10 @@ def test_runs_that_did_not_pass_are_named_with_their_reasons(example: Path, comm
 def test_without_a_number_a_scenario_runs_as_often_as_the_gate_says(example: Path, command: Command) -> None:
     edited(example, "  target_drop: 50\n", "  target_drop: 50\n  runs: 3\n")
     assert result(command)["made_runs"] == 12
-    one = result(command, "--scenario", "two-orders")
+    one = result(command, "--scenario", "two-orders", "--out", "one.jsonl")
     assert one["made_runs"] == 3
+    batch = read_bundle(example / "one.jsonl").batch
+    assert (batch.header.set_scenarios, batch.is_partial) == (4, True), "the batch says that it is of one scenario of four"
     assert {run["scenario_id"] for run in one["runs"]} == {"two-orders"}  # type: ignore[attr-defined]
 
 
@@ -113,6 +116,24 @@ def test_without_a_commit_a_batch_is_begun_anew_and_out_goes_on_with_the_unfinis
     assert (old.read_bytes(), len(list(old.parent.glob("*.jsonl")))) == (left, 2)
     assert f"going on with {old}: 3 runs there already" in command("run", "--runs", 1, "--out", old).err
     assert read_bundle(old).is_whole
+
+
+def test_a_full_disk_without_a_commit_says_what_goes_on_with_the_bundle(example: Path, command: Command) -> None:
+    edited(example, "refund_agent:answer", "wordy_agent:answer")
+    (example / "wordy_agent.py").write_text(
+        "import refund_agent\n\n\ndef answer(request):\n    reply = refund_agent.answer(request)\n"
+        "    reply['messages'][-1]['content'] += ' ' + 'x' * 20_000\n    return reply\n"
+    )
+    bundles = example / ".evalplatform" / "bundles"
+    with small_disk(bundles, kibibytes=64):
+        full = command("run", "--runs", 4)
+        (bundle,) = bundles.glob("*.jsonl")
+        assert full.code == 2
+        assert f"Once that is mended: what is finished is kept; the same command with `--out {bundle}` goes on with it." in full.err
+        assert "goes on from there" not in full.err
+        (example / "kept.jsonl").write_bytes(bundle.read_bytes())
+    assert command("run", "--runs", 4, "--out", "kept.jsonl").code == 0
+    assert len(read_bundle(example / "kept.jsonl").runs) == 16
 
 
 def test_a_bundle_that_another_process_records_into_is_left_to_it(example: Path, command: Command) -> None:
