@@ -43,7 +43,7 @@ LISTED_CLASSES = tuple(change for change in CHANGE_CLASSES if change != "unchang
 
 
 def batch_words(batch: Batch) -> str:
-    """Return a batch with its commit and recorded time, and what it lacks: truncated, compacted, expired."""
+    """Return a batch with its commit and recorded time, and what it lacks: partial, truncated, compacted, expired."""
     commit = "no commit recorded" if batch.header.commit is None else f"commit {batch.header.commit}"
     said = [batch.id, commit, f"recorded {batch.header.recorded_at:%Y-%m-%d %H:%M} UTC"]
     return "; ".join([", ".join(said), *shortfall_words(batch)])
@@ -51,19 +51,26 @@ def batch_words(batch: Batch) -> str:
 
 def short_batch_words(batch: Batch) -> str:
     """Return a batch's id, and in a word each what it lacks: `b-1 (truncated)`."""
-    lacks = ["truncated"] if batch.truncated else []
+    lacks = (["partial"] if batch.is_partial else []) + (["truncated"] if batch.truncated else [])
     lacks += [] if batch.retention == "whole" else [batch.retention]
     return f"{batch.id} ({', '.join(lacks)})" if lacks else batch.id
 
 
 def shortfall_words(batch: Batch) -> Iterator[str]:
     """Yield what a batch lacks, each with its reason; nothing of a whole one."""
+    if batch.is_partial:
+        yield partial_words(batch)
     if batch.truncated_reason is not None:
         yield f"truncated: {batch.truncated_reason.rstrip('.')}"
     if batch.retention == "compacted":
         yield "compacted: one run of each scenario is kept"
     if batch.retention == "expired":
         yield "expired: its runs are no longer kept"
+
+
+def partial_words(batch: Batch) -> str:
+    """Return of a partial batch how many scenarios of its file it was recorded of: `partial: 1 of 7 scenarios`."""
+    return f"partial: {len(batch.header.scenarios):,} of {batch.header.set_scenarios:,} scenarios"
 
 
 def some_scenarios(scenario_ids: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from evalplatform.comparisons.batches.scenario_runs import ScenarioRuns
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
-from evalplatform.reports.batch_comparison_words import TOLERANCE_WORDS, count_words, shortfall_words
+from evalplatform.reports.batch_comparison_words import TOLERANCE_WORDS, count_words, partial_words, shortfall_words
 from evalplatform.reports.visible import one_line, with_visible_spaces
 from evalplatform.runs.records import Batch, ScanCoverage
 
@@ -40,7 +40,11 @@ def batch_lines(batch: Batch, scenarios: Iterable[ScenarioRuns]) -> Iterator[str
 def batch_json(batch: Batch) -> dict[str, Any]:
     """Return a batch as JSON for a list of them: of its scenarios only how many there are."""
     facts = batch.model_dump(mode="json", exclude={"header": {"scenarios"}})
-    return facts | {"policy_digest": batch.header.policy_digest, "scenario_count": len(batch.header.scenarios)}
+    return facts | {
+        "policy_digest": batch.header.policy_digest,
+        "scenario_count": len(batch.header.scenarios),
+        "is_partial": batch.is_partial,
+    }
 
 
 def coverage_words(coverage: ScanCoverage) -> str:
@@ -72,7 +76,9 @@ def _facts(batch: Batch) -> Iterator[tuple[str, str]]:
 def _list_cells(batch: Batch, continued_as: str | None) -> tuple[str, ...]:
     shortened = (batch.header.commit or words.MISSING)[:COMMIT_CHARS]
     gone_on_with = [] if continued_as is None else [f"continued as {continued_as}"]
-    lacks = [*gone_on_with, *(["truncated"] if batch.truncated else []), *([batch.retention] if batch.retention != "whole" else [])]
+    partial = [partial_words(batch)] if batch.is_partial else []
+    truncated = ["truncated"] if batch.truncated else []
+    lacks = [*gone_on_with, *partial, *truncated, *([batch.retention] if batch.retention != "whole" else [])]
     return (
         batch.id,
         shortened,

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, AwareDatetime, Field, JsonValue
+from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, model_validator
 
 from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.usage import Usage
@@ -87,6 +87,8 @@ class Run(Value):
         assertions: what each assertion found.
         model_verdict: a model judge's word, or None where none was asked.
         violations: breached policies; None where the run was not scanned for any, which is not the same as none.
+        scan_given_up: whether `violations` are those found before a scan was given up, beside which there may be others. A scan that was
+            given up before anything was found is none.
         trajectory_digest: its trajectory in the blob store; None where there is none (it could not run).
         tools: the tool path.
         step_count: how many steps the trajectory has.
@@ -103,6 +105,7 @@ class Run(Value):
     assertions: tuple[AssertionResult, ...] = ()
     model_verdict: ModelVerdict | None = None
     violations: tuple[Violation, ...] | None = None
+    scan_given_up: bool = False
     trajectory_digest: str | None = None
     tools: tuple[str, ...] = ()
     step_count: int = Field(default=0, ge=0)
@@ -110,10 +113,17 @@ class Run(Value):
     cost_usd: float | None = Field(default=None, ge=0)
     seconds: float | None = Field(default=None, ge=0)
 
+    @model_validator(mode="after")
+    def _a_scan_given_up_found_something(self) -> Self:
+        if self.scan_given_up and not self.violations:
+            raise ValueError("a scan that was given up with nothing found is no scan: violations is null then")
+        return self
+
     @property
     def id(self) -> str:
         """`r-` and 16 hex digits of its content: the same run read twice has one id. Unique within its batch."""
-        return "r-" + json_digest(self.model_dump(mode="json")).removeprefix("sha256:")[:16]
+        left_out = set() if self.scan_given_up else {"scan_given_up"}  # what is so of almost every run marks none
+        return "r-" + json_digest(self.model_dump(mode="json", exclude=left_out)).removeprefix("sha256:")[:16]
 
     @property
     def verdict(self) -> Verdict | None:
@@ -129,8 +139,13 @@ class Run(Value):
 
     @property
     def is_scanned(self) -> bool:
-        """Whether its steps were scanned for violations. A run without steps was not, whatever it says of violations."""
-        return self.has_steps and self.violations is not None
+        """Whether all its steps were scanned for violations. A run without steps was not, whatever it says of violations."""
+        return self.has_steps and self.violations is not None and not self.scan_given_up
+
+    @property
+    def found_violations(self) -> tuple[Violation, ...]:
+        """What a scan of its steps found, also one that was given up; `is_scanned` says whether that is all."""
+        return (self.violations or ()) if self.has_steps else ()
 
     @property
     def was_made(self) -> bool:
@@ -164,6 +179,7 @@ class BatchHeader(Value):
         origin: whether its runs were made here or imported.
         recorded_at: when it was begun.
         scenario_set_digest: of the scenario file's content; None for an import without one.
+        set_scenarios: how many scenarios that file has, of which fewer may have been run; None for an import without one.
         policy: the whole `gate` block it ran under, or None.
         scenarios: what is declared of each scenario, by id.
     """
@@ -179,13 +195,17 @@ class BatchHeader(Value):
     origin: Origin = "run"
     recorded_at: UtcMoment
     scenario_set_digest: str | None = None
+    set_scenarios: int | None = Field(default=None, ge=0)
     policy: dict[str, JsonValue] | None = None
     scenarios: dict[str, PlannedScenario] = Field(default_factory=dict)
 
     @property
     def digest(self) -> str:
-        """The digest of all that it declares: everything but when the batch was begun."""
-        return json_digest(self.model_dump(mode="json", exclude={"recorded_at"}))
+        """The digest of all that it declares: everything but when the batch was begun.
+
+        How many scenarios the file has follows from the digest of the file, and is left out.
+        """
+        return json_digest(self.model_dump(mode="json", exclude={"recorded_at", "set_scenarios"}))
 
     @property
     def policy_digest(self) -> str | None:
@@ -237,6 +257,11 @@ class Batch(Value):
     def truncated(self) -> bool:
         """Whether a planned run is missing."""
         return self.truncated_reason is not None
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it was recorded of fewer scenarios than the scenario file has."""
+        return self.header.set_scenarios is not None and len(self.header.scenarios) < self.header.set_scenarios
 
 
 def batch_id(recorded_at: AwareDatetime, content_digest: str) -> str:

@@ -41,7 +41,7 @@ def materialize_batch_comparison(context: RunsContext, candidate_id: str) -> Sta
 
     Raises:
         UnknownNameError: the store has no such batch.
-        InputError: it is a batch of another project, it has expired, or no batch was recorded before it.
+        InputError: it is a batch of another project, it has expired, or no whole batch was recorded before it.
         StorageError: a store cannot be read or written.
     """
     chosen = chosen_batches(context, candidate_id)
@@ -79,7 +79,9 @@ def chosen_batches(context: RunsContext, candidate_id: str) -> HeadlineChoice:
     older = (context.batches.batch(batch_id) for batch_id in ids[ids.index(candidate.id) + 1 :])  # read only as far as needed
     chosen = headline_baseline(older, candidate)
     if chosen is None:
-        raise InputError(f"no batch that is still kept was recorded before {candidate.id}: a comparison needs two.")
+        raise InputError(
+            f"no batch that is still kept was recorded before {candidate.id}: a comparison needs two, and takes no partial one by itself."
+        )
     return chosen
 
 

@@ -46,11 +46,14 @@ def headline_batches(batches: BatchStore) -> HeadlineChoice:
     """Return the project's newest batch and the baseline chosen for it.
 
     Raises:
-        InputError: fewer than two batches are kept, so that there is no headline comparison.
+        InputError: fewer than two batches are kept that are not partial, so that there is no headline comparison.
     """
     chosen = headline_baseline(batches.batches())
     if chosen is None:
-        raise InputError("there is nothing to compare: it takes two batches that have not expired. `evalplatform batches list` shows them.")
+        raise InputError(
+            "there is nothing to compare: it takes two batches that have not expired and are not partial. "
+            "`evalplatform batches list` shows them; a partial one is compared where it is named."
+        )
     return chosen
 
 

@@ -22,7 +22,7 @@ from evalplatform.runs.assertions.assertion import RunFacts
 from evalplatform.runs.batch_tally import BatchTally
 from evalplatform.runs.bundle import BUNDLE_ENDING, BundleWriter, new_bundle, read_header
 from evalplatform.runs.bundle_file import locked
-from evalplatform.runs.policies import violations_in
+from evalplatform.runs.policies import PolicyScan, policy_scan
 from evalplatform.runs.records import GRADED_OUTCOMES, Batch, BatchHeader, CiEvent, Outcome, PlannedScenario, Run
 from evalplatform.runs.scenario import Scenario
 from evalplatform.runs.traces.found_runs import found_runs
@@ -226,11 +226,11 @@ def _write_runs(
 def _imported_run(traced: TraceRun, order: int, scenarios: ScenariosById, *, ended_at: datetime) -> Run:
     trajectory = traced.trajectory
     grade = traced.grade
-    violations = None
+    scan = PolicyScan(None)
     if scenarios is not None and trajectory is not None:
         scenario = scenarios[traced.scenario_id]
         grade = _structural_grade(scenario, traced)
-        violations = violations_in(trajectory, scenario.policies)
+        scan = policy_scan(trajectory, scenario.policies)
     grade = _grade_of_deeds(grade, has_acted=trajectory is not None and trajectory.agent_acted)
     return Run(
         scenario_id=traced.scenario_id,
@@ -240,7 +240,8 @@ def _imported_run(traced: TraceRun, order: int, scenarios: ScenariosById, *, end
         reason=_reason(grade, traced),
         score_points=grade.score_points,
         assertions=grade.assertions,
-        violations=violations,
+        violations=scan.violations,
+        scan_given_up=scan.given_up,
         trajectory_digest=None if trajectory is None else trajectory_digest(trajectory),
         tools=() if trajectory is None else trajectory.tools,
         step_count=0 if trajectory is None else len(trajectory.steps),

@@ -194,6 +194,7 @@ def _header(request: BatchRequest, ports: RunPorts, scenarios: Sequence[Scenario
         judge=scenario_set.judge_identity,
         recorded_at=ports.clock.now(),
         scenario_set_digest=scenario_set.digest,
+        set_scenarios=len(scenario_set.scenarios),
         policy=scenario_set.policy_json,
         scenarios={scenario.id: scenario_set.planned(scenario, request.runs) for scenario in scenarios},
     )

@@ -188,6 +188,7 @@ def test_a_scenario_file_grades_in_place_of_the_trace_and_scans(command: Command
     assert summary.header.judge.startswith("structural")
     assert summary.header.scenario_set_digest is not None
     assert list(summary.header.scenarios) == ["greet"]
+    assert (summary.header.set_scenarios, summary.batch.is_partial) == (2, True)
     assert [(run.outcome, run.score_points) for run in summary.runs] == [("passed", 100.0), ("failed", 0.0)]
     assert [[(found.policy, found.step) for found in run.violations or ()] for run in summary.runs] == [[], [("card_number", 2)]]
     assert summary.batch.coverage.is_whole

@@ -38,6 +38,7 @@ FULL_HEADER = BatchHeader(
     origin="run",
     recorded_at=datetime(2026, 11, 30, 12, 0, 0, 123456, tzinfo=timezone(timedelta(hours=5))),
     scenario_set_digest="sha256:1",
+    set_scenarios=7,
     policy={"target_drop": 50, "tier_by_tag": {"money": "critical"}, "share": 0.1 + 0.2},
     scenarios={
         "refund": PlannedScenario(tier="critical", tolerance="any_order", planned_runs=4, leg="replay"),

@@ -88,6 +88,7 @@ def summaries(draw: st.DrawFn) -> BundleSummary:
             origin=st.sampled_from(["run", "import"]),
             recorded_at=moments,
             scenario_set_digest=st.none() | plain_texts,
+            set_scenarios=st.none() | st.integers(0, 2**31 - 1),
             policy=st.none() | st.dictionaries(plain_texts, json_values, max_size=2),
             scenarios=st.dictionaries(names, planned, max_size=3),
         )

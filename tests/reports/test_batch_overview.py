@@ -4,7 +4,8 @@ import pytest
 
 from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
 from evalplatform.comparisons.batches.scenario_runs import runs_by_scenario
-from evalplatform.reports.batch_overview import batch_lines, batch_list_lines, coverage_words
+from evalplatform.reports.batch_comparison_words import batch_words, short_batch_words
+from evalplatform.reports.batch_overview import batch_json, batch_lines, batch_list_lines, coverage_words
 from evalplatform.reports.run_lines import run_failure_lines
 from evalplatform.runs.bundle import BundleSummary
 from evalplatform.runs.records import Batch, Retention, Run, ScanCoverage, Violation
@@ -47,6 +48,19 @@ def test_a_batch_that_was_compacted_or_expired_says_so_and_misses_no_run(retenti
     assert any(said in line for line in lines)
     assert not any("missing" in line for line in lines)
     assert next(line for line in list(batch_list_lines([batch], {}))[1:]).endswith(retention)
+
+
+def test_a_batch_of_fewer_scenarios_than_its_file_has_says_so_wherever_it_is_named() -> None:
+    summary = recorded({"a": "PFP"}, set_scenarios=7)
+    said = "partial: 1 of 7 scenarios"
+    assert f"  {said}" in lines_of(summary.batch, summary.runs)
+    assert list(batch_list_lines([summary.batch], {}))[1].endswith(f"  {said}")
+    assert batch_words(summary.batch).endswith(f"; {said}")
+    assert short_batch_words(summary.batch) == f"{summary.batch.id} (partial)"
+    assert batch_json(summary.batch)["is_partial"]
+    for whole in (recorded({"a": "P"}, set_scenarios=1), recorded({"a": "P"})):
+        assert list(batch_list_lines([whole.batch], {}))[1].endswith("  complete")
+        assert not batch_json(whole.batch)["is_partial"]
 
 
 def test_a_scenario_that_was_replayed_says_so_beside_its_count() -> None:

@@ -24,7 +24,7 @@ def _json() -> Any:
 class BatchRow(TableRow, table=True):
     """One batch of one project of one tenant. The same content is one row, whoever pushes it and how often.
 
-    `tenant` to `scenario_set_digest` are the header's; `policy` is the whole gate policy. `scanned_runs` of `runs_with_steps` is the
+    `tenant` to `set_scenarios` are the header's; `policy` is the whole gate policy. `scanned_runs` of `runs_with_steps` is the
     coverage of the scan for violations.
     """
 
@@ -49,6 +49,7 @@ class BatchRow(TableRow, table=True):
     origin: str
     recorded_at: datetime = Field(sa_type=UtcDateTime)
     scenario_set_digest: str | None
+    set_scenarios: int | None
     policy: dict[str, Any] | None = Field(sa_column=_json())
     policy_digest: str | None
     run_count: int

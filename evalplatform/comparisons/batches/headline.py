@@ -14,26 +14,28 @@ def headline_baseline(
     """Choose the two batches of the headline comparison, and say why the baseline was taken.
 
     Expired batches are never taken, nor is one that was gone on with and stored again: only the most complete batch of a recording is.
+    A partial batch, of fewer scenarios than its file has, is not taken by itself: all the other scenarios would have nothing to compare.
 
     Args:
         newest_first: a project's batches, newest first, as stores give them; read only as far as needed.
-        candidate: the batch in question; None takes the newest.
+        candidate: the batch in question; None takes the newest that is not partial.
         last_gate_baseline: the id of the batch that the last gate compared the candidate with, where that is known. It is taken where it is
             among the batches and is another than the candidate: a batch that was gated against itself says nothing of a change.
 
     Returns:
-        The last gate's baseline, else the batch recorded just before the candidate, in a recording of its own; None where there is neither,
-        or the candidate has expired.
+        The last gate's baseline, else the batch recorded just before the candidate, not partial and in a recording of its own; None where
+        there is neither, or the candidate has expired.
     """
     kept = (batch for batch in most_complete(newest_first) if batch.retention != "expired")
-    candidate = candidate or next(kept, None)
+    candidate = candidate or next((batch for batch in kept if not batch.is_partial), None)
     if candidate is None or candidate.retention == "expired":
         return None
     previous: Batch | None = None
     for batch in kept:
         if batch.id == last_gate_baseline and batch.id != candidate.id:
             return HeadlineChoice(baseline=batch, candidate=candidate, choice="last_gate")
-        if previous is None and _age(batch) < _age(candidate) and not is_same_recording(batch, candidate):
+        is_older = _age(batch) < _age(candidate) and not is_same_recording(batch, candidate)
+        if previous is None and is_older and not batch.is_partial:
             previous = batch
         if previous is not None and last_gate_baseline in (None, candidate.id):
             break

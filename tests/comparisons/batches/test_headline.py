@@ -43,6 +43,24 @@ def test_expired_batches_are_neither_side() -> None:
     assert (choice.candidate, choice.baseline) == (NEW, OLD)
 
 
+def test_a_partial_batch_is_no_side_by_itself_and_is_compared_with_a_whole_one_where_it_is_named() -> None:
+    partial = [side({"s": runs(1)}, hours=hours, set_scenarios=7).batch for hours in (0.5, 1.5, 3)]
+    choice = headline_baseline([partial[2], NEW, partial[1], MIDDLE, partial[0], OLD])
+    assert choice is not None
+    assert (choice.candidate, choice.baseline) == (NEW, MIDDLE)
+    named = headline_baseline([NEW, partial[1], partial[0], OLD], partial[1])
+    assert named is not None
+    assert (named.candidate, named.baseline) == (partial[1], OLD)
+    gated = headline_baseline([NEW, partial[1], MIDDLE], last_gate_baseline=partial[1].id)
+    assert gated is not None
+    assert (gated.baseline, gated.choice) == (partial[1], "last_gate")
+    assert headline_baseline([NEW, partial[1]]) is None
+    whole = side({"s": runs(1)}, hours=3, set_scenarios=1).batch
+    chosen = headline_baseline([whole, NEW])
+    assert chosen is not None
+    assert chosen.candidate == whole
+
+
 def test_there_is_no_headline_with_one_batch_or_none() -> None:
     assert headline_baseline([]) is None
     assert headline_baseline([NEW]) is None

@@ -36,6 +36,7 @@ def _create_batches() -> None:
         sa.Column("origin", sa.String(), nullable=False),
         sa.Column("recorded_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("scenario_set_digest", sa.String()),
+        sa.Column("set_scenarios", sa.Integer()),
         sa.Column("policy", sa.JSON()),
         sa.Column("policy_digest", sa.String()),
         sa.Column("run_count", sa.Integer(), nullable=False),
