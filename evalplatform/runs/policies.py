@@ -1,6 +1,7 @@
 """Scanning a trajectory for breached policies. Violations never change a verdict."""
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from evalplatform.runs.assertions.json_text import strings_in_json
 from evalplatform.runs.detectors.detector import detectors
@@ -12,24 +13,36 @@ from evalplatform.runs.trajectory import MessageStep, Step, ToolCallStep, ToolRe
 _PART_OF_ROLE: dict[str, ScannedPart] = {"assistant": "agent_messages", "user": "user_messages", "system": "system_messages"}
 
 
-def violations_in(trajectory: Trajectory, policies: Iterable[PolicySpec]) -> tuple[Violation, ...] | None:
-    """Return the policies that a trajectory breaches, each with the 1-based step, once a step, in the order of steps, then of policies.
+class PolicyScan(NamedTuple):
+    """What a scan found, as a run records it.
 
-    What was found is not kept. `()` says that all of it was scanned and nothing found, also where no policy is given. None says that the
-    run was not scanned as a whole, because a pattern needed more time than a search is given: that is never the same as no violation.
+    Attributes:
+        violations: each breach with the 1-based step, once a step, in the order of steps, then of policies; what breached is not kept.
+            `()` where all was scanned and nothing found, also where no policy is given. None where nothing was found and not all was
+            scanned, which is never the same as no violation.
+        given_up: whether there may be violations beside those found, because a pattern needed more time than a search is given.
+    """
+
+    violations: tuple[Violation, ...] | None
+    given_up: bool = False
+
+
+def policy_scan(trajectory: Trajectory, policies: Iterable[PolicySpec]) -> PolicyScan:
+    """Return which policies a trajectory breaches. Where a pattern's search is given up, all the others are still searched for.
 
     Raises:
         UnknownNameError: a policy names a detector that there is not. A loaded scenario set has been checked for that.
     """
     found: list[tuple[int, int, str]] = []
+    is_whole = True
     for place, policy in enumerate(policies):
         texts = list(_texts(trajectory, policy.look_in))
         holds = _holding(policy, [text for _, text in texts])
-        if None in holds:
-            return None
+        is_whole &= None not in holds
         steps = {number for (number, _), held in zip(texts, holds, strict=True) if held}
         found += [(number, place, policy.name) for number in steps]
-    return tuple(Violation(policy=name, step=number) for number, _, name in sorted(found))
+    violations = tuple(Violation(policy=name, step=number) for number, _, name in sorted(found))
+    return PolicyScan(violations, given_up=not is_whole) if violations or is_whole else PolicyScan(None)
 
 
 def _holding(policy: PolicySpec, texts: list[str]) -> list[bool | None]:

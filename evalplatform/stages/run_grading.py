@@ -10,7 +10,7 @@ from evalplatform.judging.structural import grade_structurally
 from evalplatform.kernel.text import clip
 from evalplatform.ports.agent_runner import AgentReply
 from evalplatform.runs.assertions.assertion import RunFacts
-from evalplatform.runs.policies import violations_in
+from evalplatform.runs.policies import policy_scan
 from evalplatform.runs.records import GRADED_OUTCOMES, ModelVerdict, Outcome, Run
 from evalplatform.runs.scenario import Scenario
 from evalplatform.runs.traces.problems import problems_named
@@ -66,13 +66,15 @@ def graded_run(scenario: Scenario, order: int, reply: AgentReply, *, ended_at: d
         outcome, reason = "agent_error", NO_ANSWER
     elif (passed_limit := passed_limit_words(scenario, facts)) is not None:
         outcome, reason = "budget_stop", passed_limit
+    scan = policy_scan(reply.trajectory, scenario.policies)
     reason = _with_notes(reason, scenario, reply, facts)
     return ungraded_run(scenario, order, reply, ended_at=ended_at, reason=reason or "").with_changes(
         outcome=outcome,
         reason=None if reason is None else clip(reason, MAX_REASON_CHARS),
         score_points=grade.score_points if outcome in GRADED_OUTCOMES and reply.trajectory.agent_acted else None,
         assertions=grade.results,
-        violations=violations_in(reply.trajectory, scenario.policies),
+        violations=scan.violations,
+        scan_given_up=scan.given_up,
     )
 
 

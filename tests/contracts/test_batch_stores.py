@@ -136,6 +136,17 @@ def test_runs_come_in_the_order_of_code_points_whatever_order_they_were_written_
         assert [(run.scenario_id, run.order) for run in store.runs(batch_id)] == [(name, n) for name in CODE_POINT_ORDER for n in (0, 1)]
 
 
+def test_what_was_found_before_a_scan_was_given_up_comes_back_as_that(url: str) -> None:
+    plain = recorded({"a": "PP"})
+    found = (Violation(policy="p", step=1),)
+    given_up = plain.runs[0].with_changes(violations=found, scan_given_up=True)
+    summary = plain._replace(runs=(given_up, plain.runs[1].with_changes(violations=found)))
+    with opened(url) as store:
+        batch_id = added(store, summary)
+        assert tuple(store.runs(batch_id)) == summary.runs
+        assert store.batch(batch_id).coverage == ScanCoverage(scanned_runs=1, runs=2)
+
+
 def test_violations_stay_with_their_runs_over_pages_and_no_scan_is_not_the_same_as_none_found(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

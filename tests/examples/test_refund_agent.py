@@ -11,7 +11,7 @@ from evalplatform.project.load import load_project
 from evalplatform.project.scenario_file import load_scenario_set
 from evalplatform.project.scenario_set import ScenarioSet
 from evalplatform.runs.assertions.assertion import RunFacts
-from evalplatform.runs.policies import violations_in
+from evalplatform.runs.policies import policy_scan
 from evalplatform.runs.traces.chat_messages import trajectory_of_messages
 from evalplatform.runs.trajectory import Trajectory
 
@@ -53,7 +53,7 @@ def test_every_scenario_of_the_example_passes_and_breaches_no_policy(agent: Modu
         ["refund-under-threshold", "refund-over-threshold", "two-orders", "unknown-order"], "passed"
     )
     ran = trajectories(agent, scenario_set)
-    assert [violations_in(ran[scenario.id], scenario.policies) for scenario in scenario_set.scenarios] == [()] * 4
+    assert [policy_scan(ran[scenario.id], scenario.policies).violations for scenario in scenario_set.scenarios] == [()] * 4
 
 
 def test_an_agent_whose_limit_was_raised_fails_the_scenario_of_the_limit_alone(agent: ModuleType, scenario_set: ScenarioSet) -> None:

@@ -8,7 +8,7 @@ from evalplatform.judging.structural import grade_structurally
 from evalplatform.judging.transcript import MAX_TRANSCRIPT_CHARS, transcript_text
 from evalplatform.runs.assertions.assertion import RunFacts
 from evalplatform.runs.detectors.detector import detectors
-from evalplatform.runs.policies import violations_in
+from evalplatform.runs.policies import policy_scan
 from evalplatform.runs.scenario import AssertionSpec, PolicySpec, Scenario
 from evalplatform.runs.traces.trace import read_traces
 from evalplatform.runs.trajectory import ToolCallStep, Trajectory
@@ -47,7 +47,7 @@ def test_a_help_desk_that_handles_no_numbers_of_people_or_banks_has_only_address
     policies = [PolicySpec(name=name, detector=name, look_in=("agent_messages", "tool_arguments", "tool_results")) for name in detectors]
     found: Counter[str] = Counter()
     for trajectory in trajectories:
-        violations = violations_in(trajectory, policies)
+        violations = policy_scan(trajectory, policies).violations
         assert violations is not None
         found.update(violation.policy for violation in violations)
     assert set(found) == {"email_address"}

@@ -12,7 +12,7 @@ from evalplatform.runs.assertions.assertion import RunFacts
 from evalplatform.runs.assertions.json_pointer import ABSENT, value_at
 from evalplatform.runs.assertions.json_text import json_equal, json_of
 from evalplatform.runs.assertions.matchers import GivenMatcher, Matcher
-from evalplatform.runs.policies import violations_in
+from evalplatform.runs.policies import policy_scan
 from evalplatform.runs.scenario import AssertionSpec, PolicySpec, Scenario
 from evalplatform.runs.trajectory import Trajectory
 from tests.support.run_strategies import JSON_VALUES, TOOLS, trajectories
@@ -114,7 +114,7 @@ def test_a_value_is_present_or_absent_and_never_both(document: JsonValue) -> Non
 def test_a_policy_that_looks_in_more_places_never_finds_less(trajectory: Trajectory) -> None:
     narrow = PolicySpec(name="p", pattern="[a0]", look_in=("tool_arguments",))
     wide = narrow.with_changes(look_in=("tool_arguments", "tool_results", "agent_messages"))
-    few, many = violations_in(trajectory, [narrow]), violations_in(trajectory, [wide])
+    few, many = policy_scan(trajectory, [narrow]).violations, policy_scan(trajectory, [wide]).violations
     assert few is not None
     assert many is not None
     assert set(few) <= set(many)

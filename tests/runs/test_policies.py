@@ -3,7 +3,7 @@
 import pytest
 
 from evalplatform.kernel.errors import UnknownNameError
-from evalplatform.runs.policies import violations_in
+from evalplatform.runs.policies import PolicyScan, policy_scan
 from evalplatform.runs.records import Violation
 from evalplatform.runs.scenario import PolicySpec, ScannedPart
 from evalplatform.runs.trajectory import MessageStep, Trajectory
@@ -27,7 +27,7 @@ TRAJECTORY = Trajectory(
 
 
 def steps(policy: PolicySpec) -> list[int]:
-    violations = violations_in(TRAJECTORY, [policy])
+    violations = policy_scan(TRAJECTORY, [policy]).violations
     assert violations is not None
     assert {violation.policy for violation in violations} <= {policy.name}
     return [violation.step for violation in violations]
@@ -56,35 +56,40 @@ def test_what_json_escapes_is_found_as_it_is_read() -> None:
     escaped = r'{"to": ["ann\u0040example.com"], "key\nAKIAIOSFODNN7EXAMPLE": 1}'.replace("\\\\", "\\")
     hidden = Trajectory(steps=(call("send", escaped), call("send", r"no json \u0040"), says(r"a\b")))
     for detector in ("email_address", "secret_key"):
-        found = violations_in(hidden, [PolicySpec(name=detector, detector=detector)])
-        assert found == (Violation(policy=detector, step=1),)
+        found = policy_scan(hidden, [PolicySpec(name=detector, detector=detector)])
+        assert found == PolicyScan((Violation(policy=detector, step=1),))
 
 
 def test_a_pattern_is_anchored_at_each_text_in_the_arguments_also_of_a_name_that_stands_twice() -> None:
     written = Trajectory(steps=(call("q", '{"sql": "DROP TABLE"}'), call("q", '{"sql": "DROP x", "sql": "SELECT"}'), call("q", "DROP?")))
-    found = violations_in(written, [PolicySpec(name="p", pattern="^DROP")])
+    found = policy_scan(written, [PolicySpec(name="p", pattern="^DROP")]).violations
     assert found is not None
     assert [violation.step for violation in found] == [1, 2, 3]
 
 
 def test_violations_stand_in_the_order_of_steps_then_of_policies_and_keep_no_content() -> None:
-    found = violations_in(TRAJECTORY, [PolicySpec(name="z", pattern="card"), CARDS, PolicySpec(name="never", pattern="zebra")])
+    found = policy_scan(TRAJECTORY, [PolicySpec(name="z", pattern="card"), CARDS, PolicySpec(name="never", pattern="zebra")]).violations
     assert found is not None
     assert [(violation.step, violation.policy) for violation in found] == [(3, "z"), (3, "No card"), (6, "z"), (6, "No card")]
     assert set(Violation.model_fields) == {"policy", "step"}
 
 
 def test_a_run_that_no_policy_looks_at_counts_as_scanned() -> None:
-    assert violations_in(TRAJECTORY, []) == ()
-    assert violations_in(Trajectory(steps=()), [CARDS]) == ()
+    assert policy_scan(TRAJECTORY, []) == PolicyScan(())
+    assert policy_scan(Trajectory(steps=()), [CARDS]) == PolicyScan(())
 
 
-def test_a_run_whose_scan_was_given_up_is_not_scanned_whatever_else_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_found_before_a_scan_was_given_up_is_kept_and_the_run_counts_as_not_scanned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evalplatform.runs.pattern_search.SEARCH_SECONDS", 0.5)
-    hard = Trajectory(steps=(*TRAJECTORY.steps[:-2], says("a" * 60 + "b")))
-    assert violations_in(hard, [CARDS, PolicySpec(name="slow", pattern="(a+)+$")]) is None
+    slow = PolicySpec(name="slow", pattern="(a+)+$")
+    hard = Trajectory(steps=(says("aa"), says("a" * 60 + "b"), says(f"Your card {CARD}")))
+    kept = (Violation(policy="slow", step=1), Violation(policy="No card", step=3))
+    for policies in ([CARDS, slow], [slow, CARDS]):
+        assert policy_scan(hard, policies) == PolicyScan(kept, given_up=True)
+    nothing = Trajectory(steps=hard.steps[1:2])
+    assert policy_scan(nothing, [CARDS, slow]) == PolicyScan(None)
 
 
 def test_an_unknown_detector_is_named_with_the_nearest_one() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'payment_card'"):
-        violations_in(TRAJECTORY, [CARDS.with_changes(detector="payment_cart")])
+        policy_scan(TRAJECTORY, [CARDS.with_changes(detector="payment_cart")])

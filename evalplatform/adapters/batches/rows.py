@@ -77,7 +77,7 @@ def run_row(batch_key: int, run: Run, *, run_id: str) -> Row:
     """Return the row of a run, without its violations."""
     nested = run.model_dump(mode="json", include=set(_JSON_COLUMNS))
     plain = {name: getattr(run, name) for name in _RUN_COLUMNS if name not in _JSON_COLUMNS}
-    keys = {"batch": batch_key, "run_order": run.order, "run_id": run_id, "is_scanned": run.violations is not None}
+    keys = {"batch": batch_key, "run_order": run.order, "run_id": run_id, "is_scanned": _is_scanned_whole(run)}
     return keys | plain | nested
 
 
@@ -94,4 +94,10 @@ def run_of(row: RowMapping, violations: Sequence[RowMapping]) -> Run:
     """Return a run from its row and those of its violations, in their order."""
     found = [{"policy": violation["policy"], "step": violation["step"]} for violation in violations]
     columns = {name: row[name] for name in _RUN_COLUMNS}
-    return Run.model_validate(columns | {"order": row["run_order"], "violations": found if row["is_scanned"] else None})
+    # A run that was not scanned as a whole and has violations is one whose scan was given up after they were found.
+    scan = {"violations": found if found or row["is_scanned"] else None, "scan_given_up": bool(found) and not row["is_scanned"]}
+    return Run.model_validate(columns | scan | {"order": row["run_order"]})
+
+
+def _is_scanned_whole(run: Run) -> bool:
+    return run.violations is not None and not run.scan_given_up

@@ -75,7 +75,7 @@ class BatchScenarioRow(TableRow, table=True):
 
 
 class BatchRunRow(TableRow, table=True):
-    """One run. Whether it was scanned stands here, what was found in `batch_violations`: no row there is not the same as no scan."""
+    """One run. Whether all of it was scanned stands here, what was found in `batch_violations`: no row there is not the same as no scan."""
 
     __tablename__: ClassVar[str] = "batch_runs"
     __table_args__ = (UniqueConstraint("batch", "run_id", name="uq_batch_runs_run_id"),)
