@@ -14,6 +14,7 @@ from evalplatform.reports.batch_comparison_words import (
     change_words,
     counts_line,
     counts_of_both,
+    left_out_words,
     not_compared_reason,
     path_words,
     run_words,
@@ -126,6 +127,8 @@ def _notices(comparison: BatchComparison) -> Iterator[Notice]:
     for side, batch in (("baseline", comparison.baseline), ("candidate", comparison.candidate)):
         for shortfall in shortfall_words(batch):
             yield Notice(level="caution", text=f"The {side} is {shortfall}.")
+    for left_out in left_out_words(comparison):
+        yield Notice(level="caution", text=left_out)
     left = comparison.counts.get("not_compared", 0)
     if left and comparison.verdict != "incomparable":  # else the headline says so
         yield Notice(level="caution", text=f"{plural(left, 'scenario')} could not be compared; each is named below with its reason.")

@@ -29,7 +29,8 @@ class BatchComparisonV3(Value):
 
     Attributes:
         headline: the gate's answer in a sentence, its counts, and where the first changed scenario's runs part.
-        scenarios: every scenario's row, by id: both run ids, class, tolerance applied and declared, k/n of both run sets, violations.
+        scenarios: every scenario's row, by id: both run ids, class, tolerance applied and declared, k/n of both run sets, violations. Those
+            that a partial batch was not recorded of are counted in `not_run_in_baseline` and `not_run_in_candidate`, and have none.
         named: the ids of the scenarios that reports list, in their order.
         would_fail: whether the flip rule fails a gate.
         baseline_choice: why this baseline.
@@ -50,6 +51,8 @@ class BatchComparisonV3(Value):
     compared: int = Field(ge=0)
     differing_legs: int = Field(ge=0)
     uncompared_breaches: int = Field(ge=0)
+    not_run_in_baseline: int = Field(ge=0)
+    not_run_in_candidate: int = Field(ge=0)
     baseline_coverage: ScanCoverage
     candidate_coverage: ScanCoverage
     run_sets: RunSetReport | None

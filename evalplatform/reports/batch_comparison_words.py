@@ -73,6 +73,14 @@ def partial_words(batch: Batch) -> str:
     return f"partial: {len(batch.header.scenarios):,} of {batch.header.set_scenarios:,} scenarios"
 
 
+def left_out_words(comparison: BatchComparison) -> Iterator[str]:
+    """Yield how many scenarios were left out since a partial batch was not recorded of them: a sentence for each side that has such."""
+    sides = (("baseline", "candidate", comparison.not_run_in_candidate), ("candidate", "baseline", comparison.not_run_in_baseline))
+    for has, lacks, number in sides:
+        if number:
+            yield f"{plural(number, 'scenario')} of the {has} {'was' if number == 1 else 'were'} not run: the {lacks} is partial."
+
+
 def some_scenarios(scenario_ids: Sequence[str]) -> str:
     """Return the first few scenarios by name, and how many more there are."""
     left = len(scenario_ids) - NAMES_SHOWN

@@ -44,6 +44,18 @@ def test_the_page_says_the_same_offline_and_without_a_script() -> None:
     assert not re.findall(r"""(?:src|href)=["']?(?:https?:)?//""", html)
 
 
+def test_scenarios_that_a_partial_batch_was_not_recorded_of_are_noticed_and_not_called_dropped_or_added() -> None:
+    many = batch_of({f"s{number}": Told("P") for number in range(7)}, set_scenarios=7)
+    few = batch_of({"s3": Told("P")}, hours=1, set_scenarios=7)
+    told = said(compared(many, few))
+    assert "The candidate is partial: 1 of 7 scenarios." in told
+    assert "6 scenarios of the baseline were not run: the candidate is partial." in told
+    assert "dropped" not in told
+    backwards = said(compared(few, many))
+    assert "6 scenarios of the candidate were not run: the baseline is partial." in backwards
+    assert "added" not in backwards
+
+
 def test_a_candidate_that_could_not_run_is_newly_failing_and_counted_apart() -> None:
     comparison = of({"a": Told("P"), "b": Told("P"), "c": Told("P")}, {"a": Told("F"), "b": Told("H"), "c": Told("P")})
     assert verdict_sentence(comparison) == (

@@ -22,8 +22,9 @@ COMMAND = "python -m evalplatform.reports.batch_comparison_schema > docs/batch-c
         a_regression(),
         (batch_of({}), batch_of({}, hours=1)),
         (batch_of({"a": Told("P")}), batch_of({"a": Told("P")}, hours=1)),
+        (batch_of({"a": Told("P"), "b": Told("P")}), batch_of({"a": Told("P")}, hours=1, set_scenarios=2)),
     ],
-    ids=["regressed", "empty", "clean"],
+    ids=["regressed", "empty", "clean", "partial"],
 )
 def test_a_written_comparison_reads_back_equal(batches: tuple[BundleSummary, BundleSummary]) -> None:
     comparison, rows = compared_with_rows(*batches)

@@ -29,10 +29,12 @@ def compare_batches(
     Both are read once, side by side, with one scenario's runs in memory; kept are counts and the rows that a report has to name. Of each
     scenario one run a side decides: the most recent that was not left ungraded. Run sets are reported and decide nothing.
 
+    What a partial batch does not have was neither dropped nor added: it was not asked for. Such scenarios are counted, and left out.
+
     Args:
         baseline: what the candidate is compared with.
         candidate: the batch in question.
-        on_row: is given every scenario's row as it is made, the unchanged ones too, in the order of their ids.
+        on_row: is given every scenario's row as it is made, the unchanged ones too, in the order of their ids; none of those left out.
 
     Returns:
         The comparison; `incomparable`, with nothing read, where a batch has expired.
@@ -55,7 +57,7 @@ def compare_batches(
     tally = _Tally(baseline.batch, candidate.batch)
     for pair in scenario_pairs(baseline, candidate):
         row = tally.add(pair)
-        if on_row is not None:
+        if on_row is not None and row is not None:
             on_row(row)
     return tally.comparison()
 
@@ -67,16 +69,20 @@ class _Tally:
         self._baseline, self._candidate = baseline, candidate
         self._counts: Counter[ChangeClass] = Counter()
         self._could_not_run = self._differing_legs = self._uncompared_breaches = 0
+        self._not_run_in_baseline = self._not_run_in_candidate = 0
         self._coverage = [ScanCoverage(), ScanCoverage()]
         self._run_sets = RunSetTally()
         self._kept: list[ScenarioChange] = []
 
-    def add(self, pair: ScenarioPair) -> ScenarioChange:
-        """Take in one scenario and return its row."""
+    def add(self, pair: ScenarioPair) -> ScenarioChange | None:
+        """Take in one scenario and return its row; None where it is left out, since a partial batch was not asked for it."""
         sides = (pair.baseline, pair.candidate)
         self._coverage = [
             coverage if side is None else coverage.with_runs(side.runs) for coverage, side in zip(self._coverage, sides, strict=True)
         ]
+        if self._leaves_out(pair):
+            self._uncompared_breaches += _uncompared_breaches(pair.candidate, None)
+            return None
         before, after = (
             None if side is None else run_set_count(side, is_compacted=batch.retention == "compacted")
             for side, batch in zip(sides, (self._baseline, self._candidate), strict=True)
@@ -90,6 +96,14 @@ class _Tally:
         if drop is not None or has_to_be_named(row):
             self._kept.append(row)
         return row
+
+    def _leaves_out(self, pair: ScenarioPair) -> bool:
+        """Count a scenario that a partial batch was not asked for, and return whether it is one."""
+        not_in_baseline = pair.baseline is None and self._baseline.is_partial
+        not_in_candidate = pair.candidate is None and self._candidate.is_partial
+        self._not_run_in_baseline += not_in_baseline
+        self._not_run_in_candidate += not_in_candidate
+        return not_in_baseline or not_in_candidate
 
     def comparison(self) -> BatchComparison:
         """Return what all of it comes to."""
@@ -107,6 +121,8 @@ class _Tally:
             changes=tuple(sorted(self._kept, key=lambda row: CHANGE_CLASSES.index(row.change))),  # stable: by id within a class
             differing_legs=self._differing_legs,
             uncompared_breaches=self._uncompared_breaches,
+            not_run_in_baseline=self._not_run_in_baseline,
+            not_run_in_candidate=self._not_run_in_candidate,
             baseline_coverage=self._coverage[0],
             candidate_coverage=self._coverage[1],
             run_sets=self._run_sets.report(),
@@ -133,11 +149,11 @@ def _verdict(counts: dict[ChangeClass, int], compared: int) -> tuple[ComparisonV
     return "clean", None
 
 
-def _uncompared_breaches(side: ScenarioSide | None, row: ScenarioChange) -> int:
+def _uncompared_breaches(side: ScenarioSide | None, row: ScenarioChange | None) -> int:
     if side is None:
         return 0
-    compared = None if row.new_violations is None else side.compared_run
-    return sum(run.is_scanned and bool(run.violations) for run in side.runs if run is not compared)
+    compared = None if row is None or row.new_violations is None else side.compared_run
+    return sum(bool(run.found_violations) for run in side.runs if run is not compared)
 
 
 def _expired(baseline: Batch, candidate: Batch) -> IncomparableReason | None:

@@ -169,6 +169,8 @@ class BatchComparison(Value):
         differing_legs: how many scenarios compare a replayed recording with a live run.
         uncompared_breaches: how many of the candidate's runs breach a policy without being compared for it: they are not the compared run
             of their scenario, or the baseline's was not scanned.
+        not_run_in_baseline, not_run_in_candidate: scenarios of the other batch that this one, being partial, was not recorded of. They are
+            in no class and have no row.
         baseline_coverage, candidate_coverage: how many of the runs that were read and have steps had been scanned for violations.
         run_sets: None where neither side has more than one run of any scenario.
     """
@@ -183,6 +185,8 @@ class BatchComparison(Value):
     changes: tuple[ScenarioChange, ...] = ()
     differing_legs: int = 0
     uncompared_breaches: int = 0
+    not_run_in_baseline: int = 0
+    not_run_in_candidate: int = 0
     baseline_coverage: ScanCoverage
     candidate_coverage: ScanCoverage
     run_sets: "RunSetReport | None" = None

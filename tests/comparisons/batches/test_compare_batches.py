@@ -53,6 +53,26 @@ def test_a_scenarios_class_follows_from_the_two_outcomes(before: RunFacts, after
     assert only_row([before], [after]).change == expected
 
 
+def test_what_a_partial_candidate_was_not_asked_for_is_counted_and_not_dropped() -> None:
+    seven = {f"s{number}": [PASSED] for number in range(7)}
+    rows: list[ScenarioChange] = []
+    compared = compare_batches(side(seven), side({"s3": [PASSED]}, hours=1, set_scenarios=7), on_row=rows.append)
+    assert (compared.verdict, compared.compared, compared.counts["dropped"], compared.not_run_in_candidate) == ("clean", 1, 0, 6)
+    assert ([row.scenario_id for row in rows], compared.changes) == (["s3"], ())
+    added = compare_batches(side({"s3": [PASSED]}), side({"s3": [PASSED], "new": [PASSED]}, hours=1, set_scenarios=7))
+    assert (added.counts["added"], added.not_run_in_baseline, added.not_run_in_candidate) == (1, 0, 0)
+    whole = compare_batches(side(seven), side({"s3": [PASSED]}, hours=1, set_scenarios=1))
+    assert (whole.verdict, whole.counts["dropped"], whole.not_run_in_candidate) == ("changed", 6, 0)
+
+
+def test_what_a_partial_baseline_was_not_asked_for_is_counted_and_not_added_and_its_breaches_are_not_lost() -> None:
+    breaching, clean = run("passed", violations={"ssn": 2}), run("passed", violations={})
+    candidate = side({"a": [clean], "b": [breaching, breaching], "c": [clean]}, hours=1)
+    compared = compare_batches(side({"a": [clean]}, set_scenarios=3), candidate)
+    assert (compared.verdict, compared.counts["added"], compared.not_run_in_baseline) == ("clean", 0, 2)
+    assert (compared.uncompared_breaches, compared.candidate_coverage.scanned_runs) == (2, 4)
+
+
 def test_a_lower_score_with_the_same_verdict_is_degraded_and_a_higher_one_is_not() -> None:
     lower = only_row([run("failed", score_points=75.0)], [run("failed", score_points=50.0)])
     assert (lower.change, lower.score_change_points) == ("degraded", -25.0)
@@ -252,6 +272,20 @@ def test_an_unchanged_scenario_whose_violations_changed_is_named_and_the_compari
 def test_a_side_that_was_not_scanned_gives_no_violations_rather_than_none_new() -> None:
     assert only_row([run(violations=None)], [run(violations={"no SSN": 1})]).new_violations is None
     assert only_row([run(violations={})], [run(violations={})]).new_violations == ()
+
+
+def test_what_a_scan_found_before_it_was_given_up_is_new_and_nothing_is_called_resolved() -> None:
+    part = run(violations={"no SSN": 4}, scan_given_up=True)
+    clean, other = run(violations={}), run(violations={"no card": 1})
+    comparison = compare_batches(side({"s": [other]}), side({"s": [part]}))
+    (row,) = comparison.changes
+    assert [found.policy for found in row.new_violations or ()] == ["no SSN"]
+    assert row.resolved_violations == ()
+    assert (comparison.candidate_coverage.scanned_runs, comparison.candidate_coverage.runs) == (0, 1)
+    same = only_row([run(violations={"no SSN": 1})], [part])
+    assert (same.new_violations, same.resolved_violations) == (None, None)
+    assert only_row([part], [clean]).resolved_violations is None
+    assert compare_batches(side({"s": [clean]}), side({"s": [part, clean]})).uncompared_breaches == 1
 
 
 def test_a_candidate_that_could_not_run_has_resolved_no_violation() -> None:
