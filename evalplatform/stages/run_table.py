@@ -32,6 +32,7 @@ def _schema() -> "pyarrow.Schema":
         pa.field("assertions", pa.string(), nullable=False),
         pa.field("model_verdict", pa.string()),
         pa.field("violations", pa.string()),
+        pa.field("scan_given_up", pa.bool_(), nullable=False),
         pa.field("trajectory_digest", pa.string()),
         pa.field("tools", pa.list_(pa.string()), nullable=False),
         pa.field("step_count", pa.int32(), nullable=False),
