@@ -201,11 +201,8 @@ class BatchHeader(Value):
 
     @property
     def digest(self) -> str:
-        """The digest of all that it declares: everything but when the batch was begun.
-
-        How many scenarios the file has follows from the digest of the file, and is left out.
-        """
-        return json_digest(self.model_dump(mode="json", exclude={"recorded_at", "set_scenarios"}))
+        """The digest of all that it declares: everything but when the batch was begun."""
+        return json_digest(self.model_dump(mode="json", exclude={"recorded_at"}))
 
     @property
     def policy_digest(self) -> str | None:
