@@ -89,14 +89,15 @@ class Trajectory(Value):
 
     @property
     def final_text(self) -> str | None:
-        """The agent's last message without tool calls, where no user's message and no tool call follows it; None else.
+        """The agent's last message without tool calls, where no tool call follows it; None else.
 
-        What was said before the user asked again, or before the agent acted again, is no answer to what came last.
+        What was said before the agent acted again is no answer to what came last. A user's closing message takes nothing away: conversations
+        with people, and with simulated users, end with their thanks.
         """
         for step in reversed(self.steps):
             if isinstance(step, MessageStep) and step.role == "assistant":
                 return step.text
-            if isinstance(step, ToolCallStep) or (isinstance(step, MessageStep) and step.role == "user"):
+            if isinstance(step, ToolCallStep):
                 return None
         return None
 

@@ -66,10 +66,9 @@ def test_a_call_that_says_two_things_is_none_that_was_made_right() -> None:
     assert 'no JSON: an object in it holds the name "amount" twice' in str(grade.reason)
 
 
-def test_what_was_said_before_the_user_asked_again_or_the_agent_acted_again_is_no_final_message() -> None:
+def test_what_was_said_before_the_agent_acted_again_is_no_final_message() -> None:
     asked = scenario(("final_text_contains", "Done"), ("final_text_equals", "Done."), ("final_text_matches", "Done"))
     reasons: dict[tuple[Step, ...], str] = {
-        (user("And then?"),): "the agent wrote no final message: the last word is the user's",
         (call("pay"),): "the agent wrote no final message: no message of its own follows its last tool call, of pay",
         (user("And then?"), call("pay")): "the agent wrote no final message: no message of its own follows its last tool call, of pay",
     }
@@ -77,6 +76,7 @@ def test_what_was_said_before_the_user_asked_again_or_the_agent_acted_again_is_n
         grade = grade_structurally(asked, facts(user("Hello."), says("Done."), *after))
         assert [result.detail for result in grade.results] == [reason] * 3
     assert grade_structurally(asked, facts(user("Hello."), says("Done."), files())).outcome == "passed"
+    assert grade_structurally(asked, facts(user("Hello."), says("Done."), user("Thank you."))).outcome == "passed"
 
 
 def test_one_more_file_is_counted_as_one() -> None:

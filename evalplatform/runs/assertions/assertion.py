@@ -51,13 +51,9 @@ def failed(detail: str) -> Finding:
 
 def no_final_message(trajectory: Trajectory) -> Finding:
     """Return the finding of an assertion on the final message of a run that has none; it says why there is none."""
-    for step in reversed(trajectory.steps):
-        if isinstance(step, MessageStep) and step.role == "assistant":
-            break
-        if isinstance(step, ToolCallStep):
-            return failed(f"the agent wrote no final message: no message of its own follows its last tool call, of {step.tool}")
-    wrote_one = any(isinstance(step, MessageStep) and step.role == "assistant" for step in trajectory.steps)
-    return failed("the agent wrote no final message" + (": the last word is the user's" if wrote_one else ""))
+    last_call = next((step for step in reversed(trajectory.steps) if isinstance(step, ToolCallStep)), None)
+    after = "" if last_call is None else f": no message of its own follows its last tool call, of {last_call.tool}"
+    return failed(f"the agent wrote no final message{after}")
 
 
 def unchecked(detail: str) -> Finding:
