@@ -91,8 +91,8 @@ class Trajectory(Value):
     def final_text(self) -> str | None:
         """The agent's last message without tool calls, where no tool call follows it; None else.
 
-        What was said before the agent acted again is no answer to what came last. A user's closing message takes nothing away: conversations
-        with people, and with simulated users, end with their thanks.
+        What was said before the agent acted again is no answer to what came last. A user's closing message takes nothing away:
+        conversations with people, and with simulated users, end with their thanks.
         """
         for step in reversed(self.steps):
             if isinstance(step, MessageStep) and step.role == "assistant":

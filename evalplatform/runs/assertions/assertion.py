@@ -10,7 +10,7 @@ from pydantic import JsonValue, TypeAdapter
 from evalplatform.kernel.registry import Registry
 from evalplatform.kernel.usage import Usage
 from evalplatform.kernel.values import Value
-from evalplatform.runs.trajectory import FileChangeStep, MessageStep, ToolCallStep, Trajectory
+from evalplatform.runs.trajectory import FileChangeStep, ToolCallStep, Trajectory
 
 A = TypeVar("A")
 
