@@ -8,6 +8,7 @@ from evalplatform.cli.project import ProjectOption
 
 app = typer.Typer(help="Recorded batches of runs: list them, look at one, find unstable scenarios.", no_args_is_help=True)
 
+NO_BATCH = "no batch is stored; `evalplatform push BUNDLE` stores one."
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -29,7 +30,8 @@ def list_batches(
     from evalplatform.wiring import OpenedProject
 
     with OpenedProject(required_project(project)) as opened:
-        found = list(opened.batch_store.batches(limit=limit + 1))
+        # Asked first: opening the store would make a database, also where nothing may be written.
+        found = list(opened.batch_store.batches(limit=limit + 1)) if opened.holds_batches() else []
         shown = found[:limit]
         since = shown[-1].header.recorded_at if shown else None  # a batch beyond the limit may stand for the last one shown
         continued = continued_as(opened.batch_store.batches(since=since)) if shown else {}
@@ -42,7 +44,7 @@ def list_batches(
     if len(found) > limit:
         say(f"there are older ones: --limit shows more than {limit:,}.")
     if not found:
-        say("no batch is stored; `evalplatform push BUNDLE` stores one.")
+        say(NO_BATCH)
     return 0 if found else 1
 
 
@@ -58,10 +60,13 @@ def show(
     from evalplatform.cli.console import required_project
     from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
     from evalplatform.comparisons.batches.scenario_runs import runs_by_scenario
+    from evalplatform.kernel.errors import InputError
     from evalplatform.reports.batch_overview import batch_json, batch_lines
     from evalplatform.wiring import OpenedProject
 
     with OpenedProject(required_project(project)) as opened:
+        if not opened.holds_batches():
+            raise InputError(NO_BATCH)
         store = opened.batch_store
         batch = store.batch(batch_id)
         scenarios = list(runs_by_scenario(BatchRuns(batch, lambda: store.runs(batch.id))))

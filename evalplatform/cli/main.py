@@ -42,6 +42,7 @@ NO = 1
 NOT_ANSWERED = 2
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 DEBUG_VARIABLE = "EVALPLATFORM_DEBUG"  # as project.deployment has it, whose import would double what --help takes
+_DONE_IN_ONE_GO = frozenset({"batches", "diff", "import"})  # these read, or begin anew: there is nothing that they could go on with
 _NO_CHOICE = re.compile(r"'(?P<value>[^']*)' is not one of (?P<known>.+)\.$")
 
 app = typer.Typer(
@@ -99,7 +100,7 @@ def exit_code(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except EvalplatformError as error:
         typer.echo(f"error: {error}", err=True)
-        if isinstance(error, StorageUnavailableError):
+        if isinstance(error, StorageUnavailableError) and not _DONE_IN_ONE_GO.intersection(arguments[:1]):
             typer.echo("What is finished is kept: once that is mended, the same command goes on from there.", err=True)
         return NOT_ANSWERED
     except (typer.Abort, BrokenPipeError):

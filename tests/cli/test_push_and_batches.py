@@ -3,6 +3,7 @@
 import getpass
 import json
 import os
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from sqlalchemy import select
 
 from evalplatform.adapters.batches.sql import audit_table
 from evalplatform.adapters.tables.engine import database_engine, read_transaction
+from evalplatform.runs.bundle import read_bundle
 from evalplatform.runs.records import PlannedScenario
 from tests.cli.conftest import Command
 from tests.support.bundle_files import write_bundle
@@ -35,6 +37,43 @@ def pushed(command: Command, bundle: Path) -> str:
     ran = command("push", bundle, "--json")
     assert ran.code == 0, ran.err
     return str(json.loads(ran.out)["batch"]["id"])
+
+
+def test_looking_for_batches_before_there_is_a_database_makes_none_and_says_that_there_is_no_batch(command: Command, project: Path) -> None:
+    for _ in range(2):
+        listed, shown = command("batches", "list", "--json"), command("batches", "show", "b-1")
+        assert (listed.code, json.loads(listed.out), shown.code) == (1, [], 2)
+        for said in (listed.err, shown.err):
+            assert "no batch is stored; `evalplatform push BUNDLE` stores one." in said
+            assert "What is finished is kept" not in said
+        assert not Path(".evalplatform/evalplatform.db").exists()
+        shutil.rmtree(".evalplatform", ignore_errors=True)
+        Path(".evalplatform").write_text("no folder can be made here")
+
+
+def test_two_tenants_with_one_database_and_one_project_id_see_nothing_of_each_other(command: Command, bundle: Path) -> None:
+    theirs = pushed(command, bundle)
+    settings = Path("evalplatform.yaml")
+    settings.write_text(settings.read_text() + "\ntenant: t-b\n")
+    listed = command("batches", "list")
+    assert (listed.code, listed.out) == (1, "")
+    ours = write_bundle(Path("ours.jsonl"), {"refund": "P"}, project="my-project", tenant="t-b")
+    batch_id = pushed(command, ours)
+    assert [line.split()[0] for line in command("batches", "list").out.splitlines()[1:]] == [batch_id]
+    shown = command("batches", "show", theirs)
+    assert (shown.code, shown.out) == (2, "")
+    assert f"unknown batch '{theirs}'" in shown.err
+    assert "default" not in shown.err
+
+
+def test_a_broken_store_promises_a_read_nothing_to_go_on_with(command: Command, bundle: Path) -> None:
+    pushed(command, bundle)
+    Path(".evalplatform/evalplatform.db").unlink()
+    Path(".evalplatform/evalplatform.db").mkdir()
+    refused = command("push", bundle)
+    assert (refused.code, "What is finished is kept" in refused.err) == (2, True)
+    unread = command("diff", "b-1", "b-2")
+    assert (unread.code, "What is finished is kept" in unread.err) == (2, False)
 
 
 def test_a_pushed_bundle_is_listed_and_shown_with_its_run_counts(command: Command, bundle: Path) -> None:
@@ -101,15 +140,19 @@ def test_batches_are_listed_newest_first_and_what_is_truncated_says_so(command: 
 def test_a_batch_that_was_gone_on_with_is_listed_with_the_one_that_stands_for_it_also_beyond_the_limit(
     command: Command, project: Path
 ) -> None:
-    stopped = pushed(command, write_bundle(Path("t.jsonl"), {"order": "PU"}, project="my-project", truncated_reason="a cap"))
-    whole = pushed(command, write_bundle(Path("w.jsonl"), {"order": "PF"}, project="my-project"))
+    for commit in map(str, range(99)):  # the store orders batches of one time by id, and the stopped one is to come first
+        stopped_file = write_bundle(Path(f"t{commit}"), {"order": "PU"}, project="my-project", commit=commit, truncated_reason="a cap")
+        whole_file = write_bundle(Path(f"w{commit}"), {"order": "PF"}, project="my-project", commit=commit)
+        if read_bundle(stopped_file).batch.id > read_bundle(whole_file).batch.id:
+            break
+    stopped, whole = pushed(command, stopped_file), pushed(command, whole_file)
     rows = {line.split()[0]: line for line in command("batches", "list").out.splitlines()[1:]}
     assert rows[stopped].endswith(f"  continued as {whole}, truncated")
     assert rows[whole].endswith("  complete")
     listed = json.loads(command("batches", "list", "--json").out)
     assert {one["id"]: one["continued_as"] for one in listed} == {stopped: whole, whole: None}
     (newest,) = json.loads(command("batches", "list", "--limit", 1, "--json").out)
-    assert (newest["id"], newest["continued_as"]) == (stopped, whole)  # the store orders batches of one time by id
+    assert (newest["id"], newest["continued_as"]) == (stopped, whole)
 
 
 def test_json_of_a_batch_holds_its_header_coverage_and_scenarios(command: Command, bundle: Path) -> None:
