@@ -76,7 +76,7 @@ def headline_sentence(comparison: BatchComparison, *, divergence: Divergence | N
     """
     counts = f"{' · '.join(_counts(comparison))}."
     if comparison.incomparable_reason == "partly_compared":
-        said = f"The gate has no answer, the comparison being partial: {incomparable_words(comparison)}. Counted: {counts}"
+        said = f"The gate has no answer: {incomparable_words(comparison)}. Counted: {counts}"
     elif comparison.verdict == "incomparable":
         return unanswered_headline(incomparable_words(comparison))
     else:

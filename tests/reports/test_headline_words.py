@@ -43,7 +43,7 @@ def test_a_comparison_in_part_has_counts_and_no_answer() -> None:
     baseline = batch_of({"a": Told("F"), "b": Told("P"), "c": Told("P")})
     candidate = batch_of({"a": Told("P"), "b": Told("U"), "c": Told("U")}, hours=1)
     assert headline_sentence(compared(baseline, candidate)) == (
-        "The gate has no answer, the comparison being partial: 2 scenarios could not be compared; the 1 that could is not newly failing, "
+        "The gate has no answer: 2 scenarios could not be compared; the 1 that could is not newly failing, "
         "which is not the same as clean. Counted: 1 flipped to passing · 0 path drift · 2 not compared · 1 scenario."
     )
 
