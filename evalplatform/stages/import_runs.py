@@ -30,7 +30,7 @@ from evalplatform.runs.traces.problems import ProblemKind, problems_named
 from evalplatform.runs.traces.survey import TraceSurvey, surveyed
 from evalplatform.runs.traces.trace import TraceGrade, TraceRun
 from evalplatform.runs.trajectory import trajectory_digest
-from evalplatform.stages.run_grading import MAX_REASON_CHARS, passed_limit_words
+from evalplatform.stages.run_grading import MAX_REASON_CHARS, passed_limit_words, unchecked_limit_notes
 
 RECORDED_JUDGE = "recorded"
 """The judge's identity where the verdict is the one that the trace brings."""
@@ -227,9 +227,12 @@ def _imported_run(traced: TraceRun, order: int, scenarios: ScenariosById, *, end
     trajectory = traced.trajectory
     grade = traced.grade
     scan = PolicyScan(None)
+    unchecked: list[str] = []
     if scenarios is not None and trajectory is not None:
         scenario = scenarios[traced.scenario_id]
-        grade = _structural_grade(scenario, traced)
+        facts = RunFacts(trajectory=trajectory, usage=traced.usage, cost_usd=traced.cost_usd, seconds=traced.seconds)
+        grade = _structural_grade(scenario, traced, facts)
+        unchecked = unchecked_limit_notes(scenario, facts)
         scan = policy_scan(trajectory, scenario.policies)
     grade = _grade_of_deeds(grade, has_acted=trajectory is not None and trajectory.agent_acted)
     return Run(
@@ -237,7 +240,7 @@ def _imported_run(traced: TraceRun, order: int, scenarios: ScenariosById, *, end
         order=order,
         created_at=ended_at,
         outcome=grade.outcome,
-        reason=_reason(grade, traced),
+        reason=_reason(grade, traced, unchecked),
         score_points=grade.score_points,
         assertions=grade.assertions,
         violations=scan.violations,
@@ -259,10 +262,8 @@ def _grade_of_deeds(grade: TraceGrade, *, has_acted: bool) -> TraceGrade:
     return grade if has_score else grade.with_changes(score_points=None)
 
 
-def _structural_grade(scenario: Scenario, traced: TraceRun) -> TraceGrade:
+def _structural_grade(scenario: Scenario, traced: TraceRun, facts: RunFacts) -> TraceGrade:
     """Return the grade by a scenario's assertions. A run that broke, or stopped at its own limit, keeps that as its outcome."""
-    assert traced.trajectory is not None
-    facts = RunFacts(trajectory=traced.trajectory, usage=traced.usage, cost_usd=traced.cost_usd, seconds=traced.seconds)
     found = grade_structurally(scenario, facts)
     outcome: Outcome = found.outcome
     reason = found.reason or ""
@@ -278,9 +279,10 @@ def _structural_grade(scenario: Scenario, traced: TraceRun) -> TraceGrade:
     )
 
 
-def _reason(grade: TraceGrade, traced: TraceRun) -> str | None:
-    """Return why a run did not pass, and what problems it was imported with; None where there is nothing to say."""
+def _reason(grade: TraceGrade, traced: TraceRun, unchecked_limits: Sequence[str]) -> str | None:
+    """Return why a run did not pass, which limit was not checked, and what problems it was imported with; None where there is none."""
     sentences = [] if grade.outcome == "passed" else [grade.reason]
+    sentences += unchecked_limits if grade.outcome in ("passed", "failed") else []
     if traced.problems:
         sentences.append(f"imported with problems: {problems_named(traced.problems)}")
     return clip(". ".join(sentence.rstrip(".") for sentence in sentences) + ".", MAX_REASON_CHARS) if sentences else None

@@ -194,6 +194,15 @@ def test_a_scenario_file_grades_in_place_of_the_trace_and_scans(command: Command
     assert summary.batch.coverage.is_whole
 
 
+def test_a_limit_that_a_trace_says_nothing_of_is_named_in_the_reason(command: Command, tmp_path: Path) -> None:
+    limited = "version: 1\nscenarios:\n  - {id: greet, message: hi, limits: {max_cost_usd: 0.1}, assertions: [{tool_not_called: x}]}\n"
+    (tmp_path / "scenarios.yaml").write_text(limited)
+    ran = command("import", write_lines(tmp_path / "t.jsonl", record("greet", 0)), *OUT, "--scenarios", "scenarios.yaml")
+    assert ran.code == 0, ran.err
+    (run,) = runs_of("batch.jsonl")
+    assert (run.outcome, run.reason) == ("passed", "max_cost_usd was not checked: it is not known what the run took.")
+
+
 def test_a_run_of_a_scenario_that_the_file_has_not_is_refused_with_the_nearest(command: Command, tmp_path: Path) -> None:
     (tmp_path / "scenarios.yaml").write_text(SCENARIOS)
     ran = command("import", write_lines(tmp_path / "t.jsonl", record("greed", 0)), *OUT, "--scenarios", "scenarios.yaml")
