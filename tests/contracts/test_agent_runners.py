@@ -124,6 +124,19 @@ def test_a_run_holds_the_users_messages_in_order_and_what_was_answered(bench: Be
     assert reply.seconds is None or reply.seconds >= 0
 
 
+@pytest.mark.parametrize("name", ["http, json", "command", "python", "replay"])
+def test_what_is_wrong_with_the_messages_of_a_run_is_told_with_it(bench: Bench, name: str) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    recording = [{"role": "user", "content": "do:open"}, {"role": "assistant", "tool_calls": [call]}]
+    (bench.folder / "recording.json").write_text(json.dumps(recording))
+
+    async def one(runner: AgentRunner) -> AgentReply:
+        return await runner.run(AgentRequest(scenario_id="s0", order=0, messages=("do:open",)))
+
+    reply = with_runner(bench, KINDS[name], one)
+    assert (reply.ended, [problem.words for problem in reply.problems]) == ("finished", ["step 2: a call has no result (look)"])
+
+
 @every_kind
 def test_an_identity_is_one_line_without_a_secret_and_the_same_again(bench: Bench, kind: Kind) -> None:
     async def identity(runner: AgentRunner) -> tuple[str, str | None]:

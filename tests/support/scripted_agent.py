@@ -86,6 +86,7 @@ DEEDS = {
     "do:added": lambda request: {"messages": conversation(request)[1:]},
     "do:typo": lambda request: {"messages": conversation(request), "cost_used": 2.0},
     "do:see": lambda request: {"messages": [*request["messages"], {"role": "assistant", "content": json.dumps(sorted(os.environ))}]},
+    "do:open": lambda request: {"messages": conversation(request)[:2]},
     "do:state": lambda request: {"messages": conversation(request), "files": [{"path": "b.txt", "change": "removed"}]},
     "do:surrogate": lambda request: {"messages": conversation(request), "ended": "agent_error", "reason": "half \ud800"},
 }
