@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import aiohttp
 
-from evalplatform.adapters.agents.redaction import Redactor
+from evalplatform.adapters.agents.redaction import Redactor, secret_values
 from evalplatform.adapters.agents.replies import (
     AgentBrokeError,
     asked_trajectory,
@@ -50,7 +50,8 @@ class HttpRunner:
 
     Args:
         settings: where the agent is.
-        headers: sent with every request; their values are blanked out of every reason and error, and so are those in the address's query.
+        headers: sent with every request; their values are blanked out of every step, reason and error, those in the address's query out of
+            the latter.
         clock: for how long a run took, and for a Retry-After that is a date.
         retry: how a 429 or 503 is asked again; such waits count for no run's limits.
     """
@@ -64,8 +65,11 @@ class HttpRunner:
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.settings.concurrency)
         # The key of `Bearer KEY` is a secret without its first word as well.
-        sent = [part for value in self.headers.values() for part in (value, value.split()[-1])]
-        self.redactor = Redactor([*sent, *(value for _, value in parse_qsl(urlsplit(self.settings.url).query))])
+        sent, keys = (
+            [part for value in values for part in (value, value.split()[-1])]
+            for values in (self.headers.values(), secret_values(self.headers))
+        )
+        self.redactor = Redactor([*sent, *(value for _, value in parse_qsl(urlsplit(self.settings.url).query))], keys=keys)
         self.address = self.settings.identity.removeprefix("http ")
 
     @property

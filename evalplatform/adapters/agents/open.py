@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evalplatform.adapters.agents.http import HttpRunner
 from evalplatform.adapters.agents.programs import AgentProgram, ProgramRunner
+from evalplatform.adapters.agents.redaction import secret_values
 from evalplatform.adapters.agents.replies import AgentBrokeError, parsed_json
 from evalplatform.adapters.agents.workspace import checked_workspace
 from evalplatform.adapters.clock import SystemClock
@@ -72,6 +73,7 @@ def _command_program(settings: CommandAgent, folder: Path, environ: Mapping[str,
         folder=folder,
         env=env,
         secrets=tuple(passed.values()),
+        keys=secret_values(passed),
         read_output=parsed_json,
         workspace=_workspace(settings.workspace, folder, field="agent.command.workspace"),
         timeout_seconds=settings.timeout_seconds,
@@ -92,6 +94,7 @@ def _python_program(settings: PythonAgent, folder: Path, environ: Mapping[str, s
         folder=folder,
         env=_environment(passed, environ),
         secrets=tuple(passed.values()),
+        keys=secret_values(passed),
         read_output=_python_output,
         workspace=_workspace(settings.workspace, folder, field="agent.python.workspace"),
         timeout_seconds=settings.timeout_seconds,

@@ -47,6 +47,7 @@ class AgentProgram:
         folder: its working directory where it has no workspace.
         env: its whole environment.
         secrets: values that were passed on by name; they are blanked out of every reason and error.
+        keys: those of them that are secrets by their variables' names; they are blanked out of the steps, too.
         read_output: the reply in what it wrote to standard output; raises AgentBrokeError or HarnessError.
         workspace: a checked folder that every run gets a copy of, or None.
         timeout_seconds, max_response_bytes, concurrency: as in the settings.
@@ -57,6 +58,7 @@ class AgentProgram:
     folder: Path
     env: Mapping[str, str]
     secrets: tuple[str, ...]
+    keys: tuple[str, ...]
     read_output: ReadOutput
     workspace: Path | None
     timeout_seconds: float
@@ -79,7 +81,7 @@ class ProgramRunner:
 
     def __post_init__(self) -> None:
         self._slots = asyncio.Semaphore(self.program.concurrency)
-        self._redactor = Redactor(self.program.secrets)
+        self._redactor = Redactor(self.program.secrets, keys=self.program.keys)
 
     @property
     def agent(self) -> str:

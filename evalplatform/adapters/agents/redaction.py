@@ -1,41 +1,47 @@
 """What a runner says of a run, without the secrets that the run was given.
 
-It is applied once, where a runner's replies and errors leave it, to whole texts: a secret that was cut first would no longer be found. An
-agent's own messages and tool arguments are its output, and stay as they are.
+It is applied once, where a runner's replies and errors leave it, to whole texts: a secret that was cut first would no longer be found.
+Reasons and errors lose every value that was passed on. The steps are what the agent did, and stay as they are but for keys: values that are
+secrets by what they are sent as, or by the name of their variable. A step that lost one says so, as a problem of the run.
 """
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 from evalplatform.kernel.errors import HarnessError
 from evalplatform.kernel.text import ELLIPSIS, clip
 from evalplatform.ports.agent_runner import AgentReply
 from evalplatform.runs.traces.content import whole_text
+from evalplatform.runs.traces.problems import TraceProblem
+from evalplatform.runs.trajectory import FileChangeStep, Step
 
 REASON_LIMIT_CHARS = 600
 LEAST_SECRET_CHARS = 4
+LEAST_KEY_CHARS = 8
 LEAST_LINE_CHARS = 16
 LEAST_CUT_CHARS = 6
 BLANK = "[secret]"
+SECRET_NAME = re.compile(r"(PASSWORD|PASSWD|SECRET|TOKEN|KEY|CREDENTIALS?|AUTH\w*)(_|$)", re.IGNORECASE)
+STEP_TEXTS = ("text", "arguments_text", "tool", "call_id")
 
 
 class Redactor:
-    """Blanks secrets out of reasons and errors.
+    """Blanks secrets out of reasons and errors, and keys out of steps.
 
     Args:
-        secrets: their values; those under four characters would blank words, and are left.
+        secrets: the values that were passed on; those under four characters would blank words, and are left.
+        keys: those of them that no step may hold; those under eight characters are left.
     """
 
-    def __init__(self, secrets: Iterable[str]) -> None:
-        written = {form for secret in secrets for form in _written_forms(secret)}
-        self._forms = sorted((form for form in written if len(form) >= LEAST_SECRET_CHARS), key=len, reverse=True)
+    def __init__(self, secrets: Iterable[str], *, keys: Iterable[str] = ()) -> None:
+        self._forms = _longest_first(secrets, least_chars=LEAST_SECRET_CHARS)
+        self._key_forms = _longest_first(keys, least_chars=LEAST_KEY_CHARS)
 
     def text(self, text: str) -> str:
         """Return a text with every secret blanked, the longest first, also where it is quoted, percent-encoded or on several lines."""
-        for form in self._forms:
-            text = text.replace(form, BLANK)
-        return text
+        return _blanked(text, self._forms)
 
     def reason(self, text: str) -> str:
         """Return a text as a reason of at most 600 characters: blanked, and then clipped."""
@@ -45,15 +51,44 @@ class Redactor:
         return clipped
 
     def reply(self, reply: AgentReply) -> AgentReply:
-        """Return a reply whose reason and problems hold no secret."""
-        problems = tuple(
+        """Return a reply whose reason and problems hold no secret, and whose steps hold no key."""
+        problems = [
             problem if problem.detail is None else problem.with_changes(detail=self.text(problem.detail)) for problem in reply.problems
+        ]
+        steps = [self._step(step) for step in reply.trajectory.steps]
+        lost = [number for number, (new, old) in enumerate(zip(steps, reply.trajectory.steps, strict=True), start=1) if new != old]
+        return reply.with_changes(
+            reason=None if reply.reason is None else self.reason(reply.reason),
+            problems=(*problems, *(TraceProblem(kind="secret_blanked", step=number) for number in lost)),
+            trajectory=reply.trajectory.with_changes(steps=tuple(steps)) if lost else reply.trajectory,
         )
-        return reply.with_changes(reason=None if reply.reason is None else self.reason(reply.reason), problems=problems)
+
+    def _step(self, step: Step) -> Step:
+        if isinstance(step, FileChangeStep):
+            return step
+        texts = {name: value for name in STEP_TEXTS if isinstance(value := getattr(step, name, None), str)}
+        blanked = {name: _blanked(text, self._key_forms) for name, text in texts.items()}
+        return step if blanked == texts else step.with_changes(**blanked)
 
     def error(self, error: HarnessError) -> HarnessError:
         """Return an error whose text holds no secret."""
         return HarnessError(error.reason, self.reason(str(error)))
+
+
+def secret_values(named: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values of those variables or headers that are secrets by their names, such as `SHOP_API_KEY` or `Authorization`."""
+    return tuple(value for name, value in named.items() if SECRET_NAME.search(name.replace("-", "_")))
+
+
+def _longest_first(secrets: Iterable[str], *, least_chars: int) -> list[str]:
+    written = {form for secret in secrets for form in _written_forms(secret)}
+    return sorted((form for form in written if len(form) >= least_chars), key=len, reverse=True)
+
+
+def _blanked(text: str, forms: Iterable[str]) -> str:
+    for form in forms:
+        text = text.replace(form, BLANK)
+    return text
 
 
 def _written_forms(secret: str) -> Iterable[str]:

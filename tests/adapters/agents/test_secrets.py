@@ -18,7 +18,7 @@ from evalplatform.adapters.agents.redaction import REASON_LIMIT_CHARS, Redactor
 from evalplatform.adapters.clock import SystemClock
 from evalplatform.calls.retry import RetryPolicy
 from evalplatform.kernel.errors import HarnessError
-from evalplatform.ports.agent_runner import AgentRequest, AgentRunner
+from evalplatform.ports.agent_runner import AgentReply, AgentRequest, AgentRunner
 from evalplatform.runs.agent_settings import CommandAgent, HttpAgent, PythonAgent
 from tests.support.leaky_agent import LEAKS, SECRET_VARIABLE
 
@@ -131,3 +131,35 @@ def test_a_secret_is_found_however_it_is_written_and_short_values_are_left() -> 
     assert redactor.reason("abc is a word") == "abc is a word"
     assert redactor.reason("it began with k3y-of-\"an…' and ended") == "it began with [secret]…' and ended"
     assert len(redactor.reason("y" * 5_000)) == REASON_LIMIT_CHARS + 1
+
+
+ECHO = """
+import json, os, sys
+asked = json.load(sys.stdin)
+key, mode = os.environ["SHOP_API_KEY"], os.environ["SHOP_MODE"]
+call = {"id": "c1", "type": "function", "function": {"name": "pay", "arguments": json.dumps({"key": key})}}
+print(json.dumps({"messages": [
+    *asked["messages"],
+    {"role": "assistant", "content": f"I use {key}", "tool_calls": [call]},
+    {"role": "tool", "tool_call_id": "c1", "content": f"401 for {key}"},
+    {"role": "assistant", "content": f"{mode}: {key}"},
+]}))
+"""
+
+
+def test_no_step_holds_a_key_that_the_agent_was_given_and_the_run_says_which_lost_one(tmp_path: Path) -> None:
+    (tmp_path / "echo.py").write_text(ECHO)
+    settings = CommandAgent(argv=(sys.executable, "{folder}/echo.py"), env=("SHOP_API_KEY", "SHOP_MODE"))
+    environ = {"PATH": os.environ["PATH"], "SHOP_API_KEY": 'a"key-9f86d081', "SHOP_MODE": "rehearsal"}
+    runner = open_agent(settings, folder=tmp_path, environ=environ)
+
+    async def whole() -> AgentReply:
+        try:
+            return await runner.run(AgentRequest(scenario_id="s", order=0, messages=("hello",)))
+        finally:
+            await runner.aclose()
+
+    reply = asyncio.run(whole())
+    assert "9f86d081" not in reply.model_dump_json()
+    assert reply.trajectory.final_text == "rehearsal: [secret]"  # what is no key by its name is what the agent said
+    assert [(problem.kind, problem.step) for problem in reply.problems] == [("secret_blanked", step) for step in (2, 3, 4)]
