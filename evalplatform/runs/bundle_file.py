@@ -58,6 +58,8 @@ class EndLine(Value):
 
 def nothing_recorded(path: Path) -> bool:
     """Return whether a file is what a kill leaves before the first line of a bundle is whole: it is empty, or holds a part of that line."""
+    if _would_block(path):
+        return False
     try:
         with path.open("rb") as file:
             line = file.readline()
@@ -67,7 +69,13 @@ def nothing_recorded(path: Path) -> bool:
 
 
 def lines_of(path: Path, *, first: int = 1) -> Iterator[tuple[int, bytes]]:
-    """Iterate over the whole lines from line `first` on, with their numbers; a last line without its newline was never finished."""
+    """Iterate over the whole lines from line `first` on, with their numbers; a last line without its newline was never finished.
+
+    Raises:
+        BundleError: it cannot be read, or is a pipe or device: a bundle is read more than once, and opening one of those may never end.
+    """
+    if _would_block(path):
+        raise BundleError("is no regular file: a bundle is read more than once, which a pipe or a device does not allow.", file=path)
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -75,6 +83,10 @@ def lines_of(path: Path, *, first: int = 1) -> Iterator[tuple[int, bytes]]:
                     yield number, line
     except OSError as error:
         raise BundleError(f"cannot be read: {error.strerror or error}.", file=path) from error
+
+
+def _would_block(path: Path) -> bool:
+    return path.exists() and not (path.is_file() or path.is_dir())  # a folder is refused when it is opened
 
 
 def write_whole(file: FileIO, data: bytes) -> None:

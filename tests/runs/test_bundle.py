@@ -1,6 +1,7 @@
 """The bundle: the file that a batch is recorded in, one durable line a run."""
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from evalplatform.kernel.errors import BundleError, BundleInUseError, StorageUnavailableError
 from evalplatform.runs.bundle import BundleSummary, new_bundle, read_bundle, read_header, recorded_runs
-from evalplatform.runs.bundle_file import locked
+from evalplatform.runs.bundle_file import locked, nothing_recorded
 from evalplatform.runs.bundle_reopened import claimed_bundle, reopened_bundle
 from evalplatform.runs.records import BatchHeader, PlannedScenario, Run
 from evalplatform.runs.trajectory import MessageStep, Trajectory
@@ -220,6 +221,20 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
             read_header(tmp_path / name)
     with pytest.raises(BundleError, match="cannot be read"):
         read_bundle(tmp_path / "missing.jsonl")
+
+
+def test_a_pipe_is_refused_without_waiting_for_what_comes_out_of_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDWR)
+    try:
+        os.write(held, b"a line, so that whoever reads it fails and does not wait\n")
+        for read in (read_header, read_bundle):
+            with pytest.raises(BundleError, match="pipe: is no regular file"):
+                read(pipe)
+        assert not nothing_recorded(pipe)
+    finally:
+        os.close(held)
 
 
 def test_the_content_is_the_same_whenever_and_in_whatever_order_it_was_recorded(tmp_path: Path) -> None:
