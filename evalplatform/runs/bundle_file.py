@@ -12,6 +12,7 @@ from pydantic import ConfigDict, ValidationError
 from evalplatform.kernel.errors import BundleError, BundleInUseError
 from evalplatform.kernel.values import Value
 from evalplatform.runs.records import BatchHeader, OneLine, Run, Words
+from evalplatform.runs.regular_files import is_pipe_or_device
 from evalplatform.runs.trajectory import Trajectory
 
 BEGIN_LINE = b'{"bundle"'
@@ -58,7 +59,7 @@ class EndLine(Value):
 
 def nothing_recorded(path: Path) -> bool:
     """Return whether a file is what a kill leaves before the first line of a bundle is whole: it is empty, or holds a part of that line."""
-    if _would_block(path):
+    if is_pipe_or_device(path):
         return False
     try:
         with path.open("rb") as file:
@@ -74,7 +75,7 @@ def lines_of(path: Path, *, first: int = 1) -> Iterator[tuple[int, bytes]]:
     Raises:
         BundleError: it cannot be read, or is a pipe or device: a bundle is read more than once, and opening one of those may never end.
     """
-    if _would_block(path):
+    if is_pipe_or_device(path):
         raise BundleError("is no regular file: a bundle is read more than once, which a pipe or a device does not allow.", file=path)
     try:
         with path.open("rb") as file:
@@ -83,10 +84,6 @@ def lines_of(path: Path, *, first: int = 1) -> Iterator[tuple[int, bytes]]:
                     yield number, line
     except OSError as error:
         raise BundleError(f"cannot be read: {error.strerror or error}.", file=path) from error
-
-
-def _would_block(path: Path) -> bool:
-    return path.exists() and not (path.is_file() or path.is_dir())  # a folder is refused when it is opened
 
 
 def write_whole(file: FileIO, data: bytes) -> None:

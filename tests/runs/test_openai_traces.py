@@ -1,13 +1,14 @@
 """Files of chat messages become runs: the shapes of a file, its fields, streamed replies, and what is refused by line."""
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from evalplatform.kernel.errors import TraceError, UnknownNameError
-from evalplatform.runs.traces.trace import TraceRun, read_traces
+from evalplatform.runs.traces.trace import SNIFFED_BYTES, TraceRun, read_traces
 from evalplatform.runs.trajectory import MessageStep, ToolCallStep
 from tests.support.chat import call, calls, result, said, user, write_lines
 
@@ -207,6 +208,18 @@ def test_an_empty_file_is_refused(tmp_path: Path, name: str, content: bytes) -> 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="cannot be read: no such file"):
         read_traces(tmp_path / "none.jsonl")
+
+
+def test_a_pipe_is_refused_without_waiting_for_what_comes_out_of_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDWR)
+    try:
+        os.write(held, b"\n" * SNIFFED_BYTES)  # so that whoever looks into it does not wait
+        with pytest.raises(TraceError, match="pipe: is no regular file"):
+            read_traces(pipe)
+    finally:
+        os.close(held)
 
 
 def test_an_unknown_format_is_answered_with_the_nearest(tmp_path: Path) -> None:

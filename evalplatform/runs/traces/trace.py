@@ -12,6 +12,7 @@ from evalplatform.kernel.registry import Registry
 from evalplatform.kernel.usage import Usage
 from evalplatform.kernel.values import Value
 from evalplatform.runs.records import AssertionResult, Outcome
+from evalplatform.runs.regular_files import is_pipe_or_device
 from evalplatform.runs.traces.problems import QuotedText, TraceProblem
 from evalplatform.runs.trajectory import Trajectory
 
@@ -95,8 +96,10 @@ def read_traces(path: Path, *, format_name: str | None = None) -> Iterator[Trace
 
     Raises:
         UnknownNameError: there is no such format.
-        TraceError: the file as a whole cannot be read.
+        TraceError: the file as a whole cannot be read, or is a pipe or device.
     """
+    if is_pipe_or_device(path):
+        raise TraceError("is no regular file: traces are read more than once, which a pipe or a device does not allow.", file=path)
     try:
         with path.open("rb") as file:
             head = file.read(SNIFFED_BYTES)
