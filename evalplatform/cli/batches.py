@@ -50,7 +50,7 @@ def list_batches(
 
 @app.command("show")
 def show(
-    batch_id: Annotated[str, typer.Argument(metavar="BATCH", help="The batch's id.")],
+    batch_id: Annotated[str, typer.Argument(metavar="BATCH", help="The batch's id, or its last digits.")],
     project: ProjectOption = None,
     json_result: JsonOption = False,
 ) -> int:
@@ -62,13 +62,14 @@ def show(
     from evalplatform.comparisons.batches.scenario_runs import runs_by_scenario
     from evalplatform.kernel.errors import InputError
     from evalplatform.reports.batch_overview import batch_json, batch_lines
+    from evalplatform.stages.batch_sides import matching_id
     from evalplatform.wiring import OpenedProject
 
     with OpenedProject(required_project(project)) as opened:
         if not opened.holds_batches():
             raise InputError(NO_BATCH)
         store = opened.batch_store
-        batch = store.batch(batch_id)
+        batch = store.batch(matching_id(batch_id, store.ids()))
         scenarios = list(runs_by_scenario(BatchRuns(batch, lambda: store.runs(batch.id))))
     if json_result:
         result = batch_json(batch) | {"scenarios": [scenario.model_dump(mode="json") for scenario in scenarios]}

@@ -20,7 +20,7 @@ def add_commands(app: typer.Typer) -> None:
 def push(
     bundle: Annotated[
         Path | None,
-        typer.Argument(metavar="[BUNDLE]", help="The file that `run` or `import` wrote.", show_default="the newest finished one"),
+        typer.Argument(metavar="[BUNDLE]", help="The file that `run` or `import` wrote.", show_default="the newest one"),
     ] = None,
     project: ProjectOption = None,
     json_result: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,

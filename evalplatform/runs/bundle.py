@@ -25,6 +25,7 @@ from evalplatform.kernel.errors import BundleError, InputError, StorageUnavailab
 from evalplatform.kernel.values import Value
 from evalplatform.runs.batch_tally import BatchTally, tallied
 from evalplatform.runs.bundle_file import (
+    BEGIN_LINE,
     END_LINE,
     BeginLine,
     EndFacts,
@@ -159,14 +160,23 @@ def read_bundle(path: Path) -> BundleSummary:
 
 def read_header(path: Path) -> BatchHeader:
     """Return a bundle's header. Raises BundleError where the file is no bundle or cannot be read."""
+    return _begin_line(path).header
+
+
+def _begin_line(path: Path) -> BeginLine:
     number, line = next(lines_of(path), (1, b""))
-    return checked_line(BeginLine, line, path, number).header
+    if line.startswith(BEGIN_LINE):
+        return checked_line(BeginLine, line, path, number)
+    raise BundleError(
+        "is no bundle: `evalplatform run` and `evalplatform import` write bundles, and what other tools recorded is for `import`.",
+        file=path,
+        line=1,
+    )
 
 
 def read_recording(path: Path) -> str | None:
     """Return the random key that a bundle was begun with, or None where it has none. Raises as `read_header` does."""
-    number, line = next(lines_of(path), (1, b""))
-    return checked_line(BeginLine, line, path, number).recording
+    return _begin_line(path).recording
 
 
 def recorded_runs(path: Path) -> Iterator[RecordedRun]:

@@ -16,6 +16,7 @@ from evalplatform.runs.regular_files import is_pipe_or_device
 from evalplatform.runs.trajectory import Trajectory
 
 BEGIN_LINE = b'{"bundle"'
+BEGIN_LINE = b'{"bundle"'
 END_LINE = b'{"end"'
 
 V = TypeVar("V", bound=Value)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from evalplatform.judging.structural import STRUCTURAL_JUDGE, grade_structurally
@@ -35,6 +35,7 @@ from evalplatform.stages.run_grading import MAX_REASON_CHARS, passed_limit_words
 RECORDED_JUDGE = "recorded"
 """The judge's identity where the verdict is the one that the trace brings."""
 UNNAMED_AGENT = "imported"
+LARGEST_CLOCK_SKEW = timedelta(days=1)
 TEMPORARY_BEGINNING, TEMPORARY_ENDING = ".import-", f"{BUNDLE_ENDING}.tmp"
 LEFT_OVER_AFTER_SECONDS = 60.0
 """An import locks its file in less; a file that is older and not locked is that of a process which died."""
@@ -126,6 +127,7 @@ def import_traces(
     scenarios = None if wanted.scenario_set is None else {scenario.id: scenario for scenario in wanted.scenario_set.scenarios}
     known = None if scenarios is None else frozenset(scenarios)
     survey = surveyed(wanted.files, format_name=wanted.format_name, trials=wanted.trials, known_scenarios=known, on_run=on_run)
+    _refuse_future(wanted, survey, now=now)
     header = _header(wanted, survey, now=now)
     place = folder if out is None else out.parent
     _remove_leftovers(place, now=now)
@@ -171,6 +173,13 @@ def _check_named_once(files: Sequence[Path]) -> None:
 
 def _taken(path: Path) -> BundleError:
     return BundleError("is there already, and is not overwritten: name a new file.", file=path)
+
+
+def _refuse_future(wanted: TraceImport, survey: TraceSurvey, *, now: datetime) -> None:
+    """Refuse a trace of the future: its batch would be the newest one for good."""
+    if wanted.recorded_at is None and survey.latest is not None and survey.latest > now + LARGEST_CLOCK_SKEW:
+        stated = f"{survey.latest:%Y-%m-%d %H:%M} UTC"
+        raise TraceError(f"states a time in the future, {stated}; --recorded-at says when it was recorded.", file=wanted.files[0])
 
 
 def _header(wanted: TraceImport, survey: TraceSurvey, *, now: datetime) -> BatchHeader:

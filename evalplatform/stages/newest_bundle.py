@@ -8,19 +8,19 @@ from evalplatform.runs.bundle_file import END_LINE, lines_of
 
 
 def newest_finished_bundle(folder: Path) -> Path:
-    """Return the bundle of the folder that was written last and is finished, truncated ones included.
+    """Return the bundle of the folder that was written last; a truncated one is finished, too.
 
     Raises:
-        BundleError: there is none.
+        BundleError: there is none, or that one is unfinished.
     """
     newest_first = sorted(folder.glob(f"*{BUNDLE_ENDING}"), key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
-    for path in newest_first:
-        if _is_finished(path):
-            return path
-    unfinished = f"; {newest_first[0].name} is unfinished" if newest_first else ""
-    raise BundleError(
-        f"holds no finished bundle to push{unfinished}: `evalplatform run` and `evalplatform import` write them.", file=folder
-    )
+    if not newest_first:
+        raise BundleError("holds no bundle to push: `evalplatform run` and `evalplatform import` write them.", file=folder)
+    newest = newest_first[0]
+    if not _is_finished(newest):
+        # An older one in its place would be taken for what was just run.
+        raise BundleError("is the newest bundle, and unfinished: finish it, or name the bundle to push.", file=newest)
+    return newest
 
 
 def _is_finished(path: Path) -> bool:

@@ -320,3 +320,11 @@ def test_what_a_killed_import_left_is_removed_by_the_next_one_unless_it_is_still
         os.utime(alive, (1_000, 1_000))
         assert command("import", write_lines(tmp_path / "t.jsonl", record("a", 0)), *OUT).code == 0
     assert [path.exists() for path in (dead, young, alive)] == [False, True, True]
+
+
+def test_a_trace_of_the_future_is_refused_unless_the_time_is_named(command: Command, tmp_path: Path) -> None:
+    trace = write_lines(tmp_path / "t.jsonl", record("a", 0) | {"created_at": "2199-01-01T00:00:00Z"})
+    refused = command("import", trace, *OUT)
+    assert refused.code == 2
+    assert "t.jsonl: states a time in the future, 2199-01-01 00:00 UTC; --recorded-at says when it was recorded" in refused.err
+    assert command("import", trace, *OUT, "--recorded-at", "2026-11-01T00:00:00Z").code == 0

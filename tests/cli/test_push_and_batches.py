@@ -176,7 +176,7 @@ def test_without_a_batch_the_list_ends_with_1_and_says_how_to_get_one(command: C
 
 def test_an_unknown_batch_ends_with_2_and_the_nearest_id(command: Command, bundle: Path) -> None:
     batch_id = pushed(command, bundle)
-    ran = command("batches", "show", batch_id[:-2])
+    ran = command("batches", "show", f"{batch_id[:-2]}zz")
     assert ran.code == 2
     assert f"Did you mean '{batch_id}'?" in ran.err
 
@@ -200,12 +200,27 @@ def test_a_bundle_that_cannot_be_pushed_ends_with_2(
 
 def test_push_without_a_bundle_takes_the_newest_finished_one(command: Command, project: Path) -> None:
     folder = project / ".evalplatform" / "bundles"
-    assert "holds no finished bundle to push" in command("push").err
+    assert "holds no bundle to push" in command("push").err
     for number, name in enumerate(("z-first", "a-second")):
         path = write_bundle(folder / f"{name}.jsonl", {"refund": "P" * (number + 1)}, project="my-project")
         os.utime(path, (number + 1, number + 1))
-    unfinished = folder / "m-third.jsonl"
-    unfinished.write_bytes(b"".join((folder / "a-second.jsonl").read_bytes().splitlines(keepends=True)[:-1]))
     ran = command("push")
     assert ran.code == 0, ran.err
     assert "2 runs, 2 passed of 2 graded" in ran.out
+    unfinished = folder / "m-third.jsonl"
+    unfinished.write_bytes(b"".join((folder / "a-second.jsonl").read_bytes().splitlines(keepends=True)[:-1]))
+    refused = command("push")
+    assert refused.code == 2
+    assert "m-third.jsonl: is the newest bundle, and unfinished" in refused.err
+
+
+def test_a_batch_is_shown_by_the_end_of_its_id(command: Command, bundle: Path) -> None:
+    batch_id = pushed(command, bundle)
+    assert command("batches", "show", batch_id[-8:]).out == command("batches", "show", batch_id).out
+
+
+def test_a_trace_that_is_pushed_is_answered_with_what_imports_it(command: Command, project: Path) -> None:
+    (project / "trace.jsonl").write_text('{"messages": []}\n')
+    ran = command("push", project / "trace.jsonl")
+    assert ran.code == 2
+    assert "trace.jsonl:1: is no bundle: `evalplatform run` and `evalplatform import` write bundles" in ran.err

@@ -217,7 +217,7 @@ def test_the_same_run_twice_and_lines_after_the_end_are_refused(tmp_path: Path) 
 def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
     for name, text in (("empty.jsonl", ""), ("other.jsonl", '{"messages": []}\n')):
         (tmp_path / name).write_text(text)
-        with pytest.raises(BundleError, match="is no line of a bundle"):
+        with pytest.raises(BundleError, match="is no bundle"):
             read_header(tmp_path / name)
     with pytest.raises(BundleError, match="cannot be read"):
         read_bundle(tmp_path / "missing.jsonl")

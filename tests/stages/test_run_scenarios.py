@@ -17,7 +17,7 @@ from evalplatform.runs.records import BatchHeader, PlannedScenario, Run, ScanCov
 from evalplatform.runs.scenario import AssertionSpec, PolicySpec, Scenario
 from evalplatform.runs.traces.problems import TraceProblem
 from evalplatform.runs.trajectory import MessageStep, Trajectory
-from evalplatform.stages.run_grading import RunGrader
+from evalplatform.stages.run_grading import OWN_KEY_POLICY, RunGrader
 from evalplatform.stages.run_scenarios import HARNESS_ERRORS_IN_A_ROW, RecordedRuns, RunPlan, record_runs
 from tests.support.doubles import HandClock
 
@@ -210,6 +210,13 @@ def test_a_text_that_no_store_keeps_costs_one_run_its_steps(tmp_path: Path) -> N
     _, summary, _ = recorded(tmp_path / "b.jsonl", ScriptedAgent(behaviour), scenario("a"), scenario("b"))
     assert outcomes(summary) == ["harness_error", "passed"]
     assert (summary.runs[0].trajectory_digest, summary.runs[0].cost_usd) == (None, 0.5)
+
+
+def test_a_key_that_was_blanked_out_of_a_step_is_a_violation_of_the_run(tmp_path: Path) -> None:
+    leaky = says("done [secret]").with_changes(problems=(TraceProblem(kind="secret_blanked", step=2),))
+    _, summary, _ = recorded(tmp_path / "b.jsonl", ScriptedAgent(lambda _: leaky), scenario("a"))
+    (run,) = summary.runs
+    assert (run.outcome, [(found.policy, found.step) for found in run.violations or ()]) == ("passed", [(OWN_KEY_POLICY, 2)])
 
 
 def test_an_agent_that_can_never_be_run_stops_the_batch_soon(tmp_path: Path) -> None:

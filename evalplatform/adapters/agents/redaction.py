@@ -65,7 +65,8 @@ class Redactor:
 
     def _step(self, step: Step) -> Step:
         if isinstance(step, FileChangeStep):
-            return step
+            files = tuple(file.with_changes(path=_blanked(file.path, self._key_forms)) for file in step.files)
+            return step if files == step.files else step.with_changes(files=files)
         texts = {name: value for name in STEP_TEXTS if isinstance(value := getattr(step, name, None), str)}
         blanked = {name: _blanked(text, self._key_forms) for name, text in texts.items()}
         return step if blanked == texts else step.with_changes(**blanked)

@@ -137,6 +137,7 @@ ECHO = """
 import json, os, sys
 asked = json.load(sys.stdin)
 key, mode = os.environ["SHOP_API_KEY"], os.environ["SHOP_MODE"]
+open(f"note-{key}", "w").close()
 call = {"id": "c1", "type": "function", "function": {"name": "pay", "arguments": json.dumps({"key": key})}}
 print(json.dumps({"messages": [
     *asked["messages"],
@@ -149,7 +150,9 @@ print(json.dumps({"messages": [
 
 def test_no_step_holds_a_key_that_the_agent_was_given_and_the_run_says_which_lost_one(tmp_path: Path) -> None:
     (tmp_path / "echo.py").write_text(ECHO)
-    settings = CommandAgent(argv=(sys.executable, "{folder}/echo.py"), env=("SHOP_API_KEY", "SHOP_MODE"))
+    (tmp_path / "desk").mkdir()
+    argv = (sys.executable, "{folder}/echo.py")
+    settings = CommandAgent(argv=argv, env=("SHOP_API_KEY", "SHOP_MODE"), workspace="desk")
     environ = {"PATH": os.environ["PATH"], "SHOP_API_KEY": 'a"key-9f86d081', "SHOP_MODE": "rehearsal"}
     runner = open_agent(settings, folder=tmp_path, environ=environ)
 
@@ -162,4 +165,4 @@ def test_no_step_holds_a_key_that_the_agent_was_given_and_the_run_says_which_los
     reply = asyncio.run(whole())
     assert "9f86d081" not in reply.model_dump_json()
     assert reply.trajectory.final_text == "rehearsal: [secret]"  # what is no key by its name is what the agent said
-    assert [(problem.kind, problem.step) for problem in reply.problems] == [("secret_blanked", step) for step in (2, 3, 4)]
+    assert [(problem.kind, problem.step) for problem in reply.problems] == [("secret_blanked", step) for step in (2, 3, 4, 5)]
