@@ -78,7 +78,7 @@ def left_out_words(comparison: BatchComparison) -> Iterator[str]:
     sides = (("baseline", "candidate", comparison.not_run_in_candidate), ("candidate", "baseline", comparison.not_run_in_baseline))
     for has, lacks, number in sides:
         if number:
-            yield f"{plural(number, 'scenario')} of the {has} {'was' if number == 1 else 'were'} not run: the {lacks} is partial."
+            yield f"{plural(number, 'scenario')} of the {has} {'has' if number == 1 else 'have'} no run in the {lacks}, which is partial."
 
 
 def some_scenarios(scenario_ids: Sequence[str]) -> str:

@@ -49,10 +49,10 @@ def test_scenarios_that_a_partial_batch_was_not_recorded_of_are_noticed_and_not_
     few = batch_of({"s3": Told("P")}, hours=1, set_scenarios=7)
     told = said(compared(many, few))
     assert "The candidate is partial: 1 of 7 scenarios." in told
-    assert "6 scenarios of the baseline were not run: the candidate is partial." in told
+    assert "6 scenarios of the baseline have no run in the candidate, which is partial." in told
     assert "dropped" not in told
     backwards = said(compared(few, many))
-    assert "6 scenarios of the candidate were not run: the baseline is partial." in backwards
+    assert "6 scenarios of the candidate have no run in the baseline, which is partial." in backwards
     assert "added" not in backwards
 
 
