@@ -143,10 +143,11 @@ def test_a_read_only_folder_is_said_to_be_one(command: Command, project: Path, t
 
 def test_a_state_folder_that_cannot_be_made_is_named(command: Command, project: Path) -> None:
     (project / ".evalplatform").write_text("in the way")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free_port = probe.getsockname()[1]
-    for arguments in (("plan",), ("dev", "--port", free_port)):
+    with socket.socket() as probe, socket.socket() as other:
+        for free in (probe, other):
+            free.bind(("127.0.0.1", 0))
+        ports = ("--port", probe.getsockname()[1], "--web-port", other.getsockname()[1])
+    for arguments in (("plan",), ("dev", *ports)):
         ran = command(*arguments)
         assert (ran.code, ran.out) == (2, "")
         assert str(project / ".evalplatform") in ran.err
