@@ -66,6 +66,8 @@ def run_scenarios_definitions() -> dg.Definitions:
             done = asyncio.run(run_batch(_request(opened, config), opened, on_progress=project.on_progress(context)))
             if not done.bundle.batch.graded_runs:
                 raise dg.Failure(description=_ungraded_sentence(done))
+            if done.recorded.truncated_reason is not None:
+                context.log.warning(f"The batch is truncated: {done.recorded.truncated_reason}")
             batch = _pushed(opened, done, actor=f"dagster run {context.run.run_id}")
             context.instance.add_run_tags(context.run.run_id, {BATCH_TAG: batch.id})
             return dg.MaterializeResult(

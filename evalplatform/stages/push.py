@@ -60,14 +60,17 @@ def checked_batch(path: Path, *, project: str, tenant: str) -> Batch:
     for recorded in reader.recorded():
         _refuse_run(recorded, path)
     if not reader.is_finished:
-        raise BundleError(
-            f"is not finished: the command that recorded it was stopped. The same command with `--out {path}` goes on and finishes it.",
-            file=path,
-        )
+        raise BundleError(f"is not finished: {_how_to_finish(reader.header, path)}", file=path)
     batch = reader.batch
     if not batch.run_count:
         raise BundleError("holds no run, so there is no batch to store.", file=path)
     return batch
+
+
+def _how_to_finish(header: BatchHeader, path: Path) -> str:
+    if header.origin == "import":  # an import writes the whole of a bundle at once
+        return "it is a part of an imported one. Import the traces again into a new file."
+    return f"the command that recorded it was stopped. The same command with `--out {path}` goes on and finishes it."
 
 
 def _refuse_header(header: BatchHeader, path: Path, *, project: str, tenant: str) -> None:

@@ -1,10 +1,12 @@
 """Unstable scenarios: what counts as instability, on which evidence, and what is left out and counted."""
 
+import json
 import random
 from collections.abc import Sequence
 from datetime import timedelta
 from fractions import Fraction
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -165,3 +167,21 @@ def test_the_reading_is_what_a_plain_count_gives_and_no_order_of_batches_changes
     by_name = groupby(sorted(name for (name, _), outcomes in rates.items() if len(set(outcomes)) > 1))
     assert sorted(names(reading)) == [name for name, _ in by_name]
     assert reading.scenarios_compared == len({name for (name, _), outcomes in rates.items() if len(outcomes) > 1})
+
+
+CASES = json.loads((Path(__file__).parents[1] / "cases" / "gates.json").read_text(encoding="utf-8"))["cases"]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case["kind"] == "unstable"], ids=lambda case: case["id"])
+def test_the_worked_case_of_unstable_scenarios(case: dict[str, Any]) -> None:
+    summaries = [
+        recorded(
+            {name: "P" * passed + "F" * (graded - passed) for name, (passed, graded) in batch["scenarios"].items()},
+            days_ago=number,
+            commit=batch["commit"],
+        )
+        for number, batch in enumerate(case["input"]["batches"])
+    ]
+    reading = reading_of(*summaries)
+    assert bool(reading.repeated_commits) is case["expect"]["enough"]
+    assert [[one.scenario_id, one.passes.passed, one.passes.graded] for one in reading.unstable] == case["expect"]["rows"]

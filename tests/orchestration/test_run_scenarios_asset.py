@@ -1,5 +1,6 @@
 """Running scenarios under Dagster: the batch that is stored, what is said of it, and what is no batch."""
 
+import logging
 import shutil
 from pathlib import Path
 
@@ -53,3 +54,10 @@ def test_an_agent_that_cannot_be_run_leaves_no_batch(runs: RunsProject) -> None:
 def test_a_scenario_that_there_is_not_is_named_with_the_nearest(runs: RunsProject) -> None:
     failed = run_job(runs, raise_on_error=False, scenarios=["two-order"])
     assert "two-orders" in failure_of(failed)
+
+
+def test_a_batch_that_the_cap_cut_short_is_stored_and_warned_of(runs: RunsProject) -> None:
+    done = run_job(runs, runs=1, max_cost_usd=1)
+    assert [batch.truncated for batch in stored(runs)] == [True]
+    warnings = [entry.user_message for entry in runs.instance.all_logs(done.run_id) if entry.level == logging.WARNING]
+    assert any(message.startswith("The batch is truncated: the agent does not state what a run costs") for message in warnings)

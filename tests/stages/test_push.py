@@ -105,6 +105,8 @@ def test_an_unfinished_bundle_is_refused_with_what_to_do_and_a_truncated_one_is_
 ) -> None:
     with pytest.raises(BundleError, match=r"open\.jsonl: is not finished.*The same command with `--out .*` goes on"):
         pushed(write_bundle(tmp_path / "open.jsonl", {"refund": "PF"}, finished=False), batches, store)
+    with pytest.raises(BundleError, match=r"imported\.jsonl: is not finished: .*Import the traces again into a new file"):
+        pushed(write_bundle(tmp_path / "imported.jsonl", {"refund": "PF"}, finished=False, origin="import"), batches, store)
     truncated = write_bundle(tmp_path / "cut.jsonl", {"refund": "PF"}, truncated_reason="the spend cap of $1 was reached")
     assert pushed(truncated, batches, store).batch.truncated_reason == "the spend cap of $1 was reached"
 
