@@ -13,6 +13,8 @@ CHOICE_WORDS: dict[BaselineChoice, str] = {
     "named": "the named batch",
     "previous_batch": "the previous batch",
     "last_gate": "the batch that its last gate compared it with",
+    "branch": "the batch of the branch's last remembered gate",
+    "seed": "itself, as the first baseline of its branch",
 }
 
 

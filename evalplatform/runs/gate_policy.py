@@ -37,3 +37,13 @@ class GatePolicy(Value):
     def tier_of(self, tags: Iterable[str]) -> GateTier:
         """Return the tier that tags give: critical where one of them does, else standard."""
         return "critical" if any(self.tier_by_tag.get(tag) == "critical" for tag in tags) else "standard"
+
+
+class HeldPolicy(GatePolicy):
+    """A gate policy as the platform holds it: it moves single scenarios between tiers too, which a scenario file says beside them.
+
+    Attributes:
+        tier_by_scenario: the tier of a scenario, by id; it goes before what the scenario file says.
+    """
+
+    tier_by_scenario: dict[OneLine, GateTier] = Field(default_factory=dict, description="The tier of single scenarios, by id.")

@@ -24,7 +24,9 @@ CHANGE_CLASSES: tuple[ChangeClass, ...] = (
 """In the order of reports. A scenario has one class, the first that fits; path drift is also a flag of its own."""
 
 ComparisonVerdict = Literal["regressed", "improved", "changed", "clean", "incomparable"]
-BaselineChoice = Literal["named", "previous_batch", "last_gate"]
+BaselineChoice = Literal["named", "previous_batch", "last_gate", "branch", "seed"]
+"""Why a batch is the baseline: it was named; it was recorded just before; the last gate compared the candidate with it; it is what the last
+remembered gate of a branch gated; it is the candidate itself, which becomes the first baseline of its branch."""
 Side = Literal["baseline", "candidate"]
 SCHEMA_VERSION: Final = 3
 
