@@ -19,8 +19,8 @@ demo: .venv/.ready  ## run the main job on the example project, offline and keyl
 dev: .venv/.ready  ## open the Dagster UI on the example project
 	@EVALPLATFORM_PROJECT=$${EVALPLATFORM_PROJECT:-examples/evalplatform-docs} $(BIN)/evalplatform dev
 
-test: .venv/.ready  ## run the whole test suite
-	@$(BIN)/python -m pytest
+test: .venv/.ready  ## run the whole test suite, on all cores
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 check: .venv/.ready format lint types contracts test  ## everything CI asks for
 
