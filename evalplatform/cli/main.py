@@ -24,6 +24,7 @@ from evalplatform.cli import (
     cross_judge,
     diff,
     doctor,
+    gate,
     import_,
     judge,
     labels,
@@ -71,6 +72,7 @@ app.add_typer(arms.app, name="arms")
 app.add_typer(assets.app, name="assets")
 app.add_typer(batch.app, name="batch")
 app.add_typer(batches.app, name="batches")
+app.add_typer(gate.app, name="gate")
 app.add_typer(judge.app, name="judge")
 app.add_typer(labels.app, name="labels")
 app.add_typer(ledger.app, name="ledger")
