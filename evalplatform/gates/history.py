@@ -19,8 +19,8 @@ Identity = tuple[str, str | None, str]
 class History(Value):
     """The pools of scenarios, by id, and the batches that were read for them, newest first.
 
-    Those are what a gate pins: pooling exactly these again gives the same pools. A batch that only ended a pool is among them, since without
-    it the pool would not end there.
+    Those are what a gate pins: pooling exactly these again gives the same pools. A batch that only ended a pool is among them: without it,
+    the pool would not end there.
     """
 
     pools: dict[str, HistoryPool]
