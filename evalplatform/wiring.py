@@ -32,6 +32,7 @@ from evalplatform.ports.agent_runner import AgentRunner
 from evalplatform.ports.batches import BatchStore
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.documents import DocumentSource
+from evalplatform.ports.gates import GateStore
 from evalplatform.ports.labels import LabelStore
 from evalplatform.ports.ledger import Ledger
 from evalplatform.ports.locks import Locks
@@ -129,6 +130,15 @@ class OpenedProject:
         open_ = partial(open_batch_store, self.database_url, project=settings.project, tenant=settings.tenant)
         return self._database_start.outlasted(open_)
 
+    @cached_property
+    def gate_store(self) -> GateStore:
+        """The project's remembered gates and its held gate policy, in the database of the ledger."""
+        from evalplatform.adapters.gates.open import open_gate_store
+
+        settings = self.project.settings
+        open_ = partial(open_gate_store, self.database_url, project=settings.project, tenant=settings.tenant)
+        return self._database_start.outlasted(open_)
+
     def suite_context(
         self,
         suite_id: str,
@@ -179,7 +189,14 @@ class OpenedProject:
 
     def runs_context(self) -> RunsContext:
         """Return what the stages of the agent side need."""
-        return RunsContext(project=self.project, batches=self.batch_store, catalog=self.catalog, objects=self.store, clock=self.clock)
+        return RunsContext(
+            project=self.project,
+            batches=self.batch_store,
+            gates=self.gate_store,
+            catalog=self.catalog,
+            objects=self.store,
+            clock=self.clock,
+        )
 
     @asynccontextmanager
     async def open_desk(
@@ -255,11 +272,11 @@ class OpenedProject:
         return f"evalplatform assets download {named} --project {shlex.quote(os.path.relpath(self.project.root))}"
 
     def close(self) -> None:
-        """Write what is queued and close the ledger, the labels and the batches, where they were opened."""
+        """Write what is queued and close the ledger, the labels, the batches and the gates, where they were opened."""
         ledger = self.__dict__.pop("ledger", None)
         if ledger is not None:
             asyncio.run(ledger.aclose())
-        for name in ("label_store", "batch_store"):
+        for name in ("label_store", "batch_store", "gate_store"):
             store = self.__dict__.pop(name, None)
             if store is not None:
                 store.close()

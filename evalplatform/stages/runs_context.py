@@ -7,6 +7,7 @@ from evalplatform.artifacts.records import UNPARTITIONED, ArtifactId, ArtifactMa
 from evalplatform.kernel.errors import InputError
 from evalplatform.ports.batches import BatchStore
 from evalplatform.ports.clock import Clock
+from evalplatform.ports.gates import GateStore
 from evalplatform.ports.object_store import ObjectStore
 from evalplatform.project.load import Project
 
@@ -20,6 +21,7 @@ class RunsContext:
 
     project: Project
     batches: BatchStore
+    gates: GateStore
     catalog: ArtifactCatalog
     objects: ObjectStore
     clock: Clock

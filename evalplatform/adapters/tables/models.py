@@ -4,6 +4,7 @@ from evalplatform.adapters.tables.audit import AuditRow
 from evalplatform.adapters.tables.base import metadata
 from evalplatform.adapters.tables.batches import BatchRow, BatchRunRow, BatchScenarioRow, BatchViolationRow
 from evalplatform.adapters.tables.calls import calls, run_spend
+from evalplatform.adapters.tables.gates import GatePolicyRow, GateRow, GateScenarioRow
 from evalplatform.adapters.tables.labels import LabelRow
 
 __all__ = [
@@ -12,6 +13,9 @@ __all__ = [
     "BatchRunRow",
     "BatchScenarioRow",
     "BatchViolationRow",
+    "GatePolicyRow",
+    "GateRow",
+    "GateScenarioRow",
     "LabelRow",
     "calls",
     "metadata",

@@ -1,0 +1,1 @@
+"""The gate store on SQL."""
