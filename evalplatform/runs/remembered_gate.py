@@ -27,6 +27,7 @@ class GateReport(Value):
         baseline, candidate: the ids of the two batches.
         strictness: how strictly it was gated.
         history: the ids of the batches whose runs were pooled, newest first; None where none were asked for.
+        history_unreadable: whether it was asked for and could not be read, which fails a gate as unverified.
         branch: the branch that a push build gated; None of a pull request.
     """
 
@@ -35,6 +36,7 @@ class GateReport(Value):
     candidate: OneLine
     strictness: GateStrictness = GateStrictness()
     history: tuple[OneLine, ...] | None = None
+    history_unreadable: bool = False
     branch: OneLine | None = None
 
 

@@ -14,21 +14,29 @@ NO_POOLS: Mapping[str, HistoryPool] = {}
 
 
 class GatedComparison(NamedTuple):
-    """A comparison, and what the gate decides of it; None where neither batch ran under a policy, so that the flip rule decides, and where
-    nothing could be compared."""
+    """A comparison, and what the gate decides of it.
+
+    `decision` is None where neither batch ran under a policy, so that the flip rule decides, and where nothing could be compared.
+    `is_seed` and `determinism` are what was given: they count under the flip rule too.
+    """
 
     comparison: BatchComparison
     decision: GateDecision | None
+    is_seed: bool = False
+    determinism: ReplayDeterminism | None = None
 
     @property
     def is_answered(self) -> bool:
-        """Whether the gate has an answer. Under a policy, what could not be compared is unverified, which is one."""
-        return self.decision is not None or self.comparison.verdict != "incomparable"
+        """Whether the gate has an answer. Under a policy, what could not be compared is unverified, which is one; a seed has nothing that
+        could have got worse."""
+        return self.decision is not None or self.is_seed or self.comparison.verdict != "incomparable"
 
     @property
     def fails(self) -> bool:
         """Whether the gate fails, where it has an answer."""
-        return self.comparison.would_fail if self.decision is None else self.decision.fails
+        if self.decision is not None:
+            return self.decision.fails
+        return self.comparison.would_fail or (self.determinism is not None and bool(self.determinism.differing))
 
 
 def gated_comparison(
@@ -66,6 +74,6 @@ def gated_comparison(
 
     comparison = compare_batches(baseline, candidate, on_row=add)
     if not given or not has_gate_policy(before, after):
-        return GatedComparison(comparison, None)
+        return GatedComparison(comparison, None, is_seed, determinism)
     decision = decide_gate(given, is_seed=is_seed, history_error=history_error, determinism=determinism)
-    return GatedComparison(comparison, decision)
+    return GatedComparison(comparison, decision, is_seed, determinism)

@@ -212,7 +212,7 @@ class _Recording:
     async def _run_and_grade(self, slot: RunSlot) -> tuple[Run, AgentReply | None]:
         """Return the graded run with what the agent did; what could not run is a run too, with its reason."""
         try:
-            reply = await self.agent_of(slot.scenario).run(_request(slot))
+            reply = await self.agent_of(slot.scenario).run(agent_request(slot))
         except (RunStoppedError, StorageError):
             raise
         except HarnessError as error:
@@ -271,7 +271,8 @@ class _Recording:
         )
 
 
-def _request(slot: RunSlot) -> AgentRequest:
+def agent_request(slot: RunSlot) -> AgentRequest:
+    """Return what an agent is asked for a planned run, with the run's own limits."""
     return AgentRequest(
         scenario_id=slot.scenario.id,
         messages=slot.scenario.messages,

@@ -29,6 +29,7 @@ class GateRow(TableRow, table=True):
     candidate: str = Field(sa_type=CODE_POINTS)
     strictness: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
     history: list[Any] | None = Field(sa_column=Column(JSON(none_as_null=True)))
+    history_unreadable: bool
     branch: str | None
     standing: str
     reason: str | None

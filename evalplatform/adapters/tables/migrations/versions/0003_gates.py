@@ -29,6 +29,7 @@ def _create_gates() -> None:
         sa.Column("candidate", CODE_POINTS, nullable=False),
         sa.Column("strictness", sa.JSON(), nullable=False),
         sa.Column("history", sa.JSON()),
+        sa.Column("history_unreadable", sa.Boolean(), nullable=False),
         sa.Column("branch", sa.String()),
         sa.Column("standing", sa.String(), nullable=False),
         sa.Column("reason", sa.String()),
