@@ -196,6 +196,7 @@ class OpenedProject:
             catalog=self.catalog,
             objects=self.store,
             clock=self.clock,
+            open_replay=self.open_replay,
         )
 
     @asynccontextmanager

@@ -185,8 +185,8 @@ class GateDecision(Value):
     @property
     def fails(self) -> bool:
         """Whether the gate fails."""
+        if self.determinism is not None and self.determinism.differing:
+            return True
         if self.is_seed:
             return False
-        if self.history_error is not None or (self.determinism is not None and self.determinism.differing):
-            return True
-        return bool(self.gating) or self.suite_drop
+        return self.history_error is not None or bool(self.gating) or self.suite_drop

@@ -1,10 +1,13 @@
 """What the stages of the agent side are given: the project, its batches, and where artifacts and trajectories lie."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from evalplatform.artifacts.catalog import ArtifactCatalog
 from evalplatform.artifacts.records import UNPARTITIONED, ArtifactId, ArtifactManifest
 from evalplatform.kernel.errors import InputError
+from evalplatform.ports.agent_runner import AgentRunner
 from evalplatform.ports.batches import BatchStore
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.gates import GateStore
@@ -17,7 +20,8 @@ RUNS = "runs"
 
 @dataclass(frozen=True)
 class RunsContext:
-    """The agent side of an opened project. `objects` holds the trajectories, by digest."""
+    """The agent side of an opened project. `objects` holds the trajectories, by digest; `open_replay` opens what replays recordings: the
+    file of each scenario, by id."""
 
     project: Project
     batches: BatchStore
@@ -25,6 +29,7 @@ class RunsContext:
     catalog: ArtifactCatalog
     objects: ObjectStore
     clock: Clock
+    open_replay: Callable[[Mapping[str, Path]], AgentRunner]
 
     def artifact(self, asset: str, partition: str = UNPARTITIONED) -> ArtifactId:
         """Return the id of one of the agent side's artifacts."""
