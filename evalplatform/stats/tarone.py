@@ -1,5 +1,6 @@
 """Tarone's correction: tests that could not reject whatever their outcome do not count."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -25,10 +26,10 @@ def tarone_k(smallest_p_values: Sequence[Fraction], *, level: Fraction) -> int:
     References:
         Tarone, A Modified Bonferroni Method for Discrete Data, Biometrics 46(2), 1990.
     """
-    k = 1
-    while sum(smallest <= level / k for smallest in smallest_p_values) > k:
-        k += 1
-    return k
+    # At most K tests reach level / K when the K-th from 0, in order, does not. With K both what is allowed rises and what is reached falls,
+    # so from the first K that suffices on, every one does.
+    ordered = sorted(smallest_p_values)
+    return 1 + bisect_left(range(1, len(ordered)), True, key=lambda k: ordered[k] > level / k)
 
 
 def tarone_threshold(smallest_p_values: Sequence[Fraction], *, level: Fraction) -> Fraction:
