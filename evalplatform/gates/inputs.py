@@ -16,6 +16,11 @@ def has_gate_policy(baseline: BatchHeader, candidate: BatchHeader) -> bool:
     return baseline.policy is not None or candidate.policy is not None
 
 
+def live_scenario_ids(candidate: BatchHeader) -> tuple[str, ...]:
+    """Return the ids of the scenarios that a history can stand for: those that the candidate declares as live."""
+    return tuple(sorted(scenario_id for scenario_id, planned in candidate.scenarios.items() if planned.leg == "live"))
+
+
 def gate_scenario(
     row: ScenarioChange, baseline: BatchHeader, candidate: BatchHeader, *, pools: Mapping[str, HistoryPool]
 ) -> GateScenario | None:
