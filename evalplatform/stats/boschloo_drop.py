@@ -1,6 +1,7 @@
 """Boschloo's exact test of a drop in the pass rate, and what it can flag. The largest chance is bracketed by proof, not by a search."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -104,13 +105,7 @@ def most_passes_flagged(baseline_graded: int, candidate_graded: int, *, level: F
     Raises:
         NoGradedRunsError: a side has no graded run.
     """
-    baseline = PassCount(passed=baseline_graded, graded=baseline_graded)
-    flagged = None
-    for passed in range(candidate_graded + 1):
-        if not is_flagged(baseline, PassCount(passed=passed, graded=candidate_graded), level=level):
-            break
-        flagged = passed
-    return flagged
+    return flag_table(baseline_graded, candidate_graded, level=level)[baseline_graded]
 
 
 def chance_of_a_flag(baseline: PassCount, candidate: PassCount, *, level: Fraction = FLAG_LEVEL) -> Fraction:
@@ -119,16 +114,56 @@ def chance_of_a_flag(baseline: PassCount, candidate: PassCount, *, level: Fracti
     Raises:
         NoGradedRunsError: a side has no graded run.
     """
+    most_by_baseline = flag_table(baseline.graded, candidate.graded, level=level)
     margins = margins_of(baseline, candidate)
     flagged = 0
-    for baseline_passed in range(most_baseline_passes(margins), -1, -1):
-        if margins[2] - baseline_passed > candidate.graded:
-            break
-        dealt = PassCount(passed=margins[2] - baseline_passed, graded=candidate.graded)
-        if not is_flagged(PassCount(passed=baseline_passed, graded=baseline.graded), dealt, level=level):
+    for baseline_passed in range(most_baseline_passes(margins), max(0, margins[2] - margins[1]) - 1, -1):
+        most = most_by_baseline[baseline_passed]
+        if most is None or margins[2] - baseline_passed > most:
             break  # flags are a beginning of the order of Fisher's p-values
         flagged += table_ways(margins, baseline_passed)
     return Fraction(flagged, ways(margins))
+
+
+@lru_cache(maxsize=4_096)
+def flag_table(baseline_graded: int, candidate_graded: int, *, level: Fraction = FLAG_LEVEL) -> tuple[int | None, ...]:
+    """Return what is flagged of every table with so many runs: for 0, 1, ... baseline passes the most candidate passes that are.
+
+    Boschloo's p-value does not fall along the order of Fisher's, so that the flagged tables are a beginning of it, found by halving; and
+    what Fisher's test finds at `level` Boschloo's does too.
+
+    Returns:
+        As many entries as the baseline can have numbers of passes; each says that the candidate's passes up to that number are a flagged
+        drop, or None where not even 0 is.
+
+    Raises:
+        NoGradedRunsError: a side has no graded run.
+
+    Example:
+        >>> flag_table(4, 4)
+        (None, None, None, 0, 1)
+    """
+    refuse_ungraded(*(PassCount(passed=0, graded=graded) for graded in (baseline_graded, candidate_graded)))
+    drops = list(_drops(baseline_graded, candidate_graded))
+    beyond = sorted({p for p, _, _ in drops if p > level}, key=lambda p: (float(p), p))  # floats order nearly all of them, much faster
+    further = bisect_left(beyond, True, key=lambda p: _bounds(baseline_graded, candidate_graded, p).lo > level)
+    largest = beyond[further - 1] if further else level
+    most: dict[int, int] = {}
+    for p, baseline_passed, candidate_passed in drops:
+        if p <= largest:
+            most[baseline_passed] = max(candidate_passed, most.get(baseline_passed, 0))
+    return tuple(most.get(baseline_passed) for baseline_passed in range(baseline_graded + 1))
+
+
+def _drops(baseline_graded: int, candidate_graded: int) -> Iterator[tuple[Fraction, int, int]]:
+    """Iterate over the tables that are a drop: Fisher's p-value, the baseline's passes, the candidate's."""
+    for passes in range(1, baseline_graded + candidate_graded):
+        margins = baseline_graded, candidate_graded, passes
+        most = most_baseline_passes(margins)
+        for lost, tail in enumerate(drop_tails(margins)):
+            baseline_passed, candidate_passed = most - lost, passes - most + lost
+            if candidate_passed * baseline_graded < baseline_passed * candidate_graded:
+                yield Fraction(tail, ways(margins)), baseline_passed, candidate_passed
 
 
 @lru_cache(maxsize=65_536)

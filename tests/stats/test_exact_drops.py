@@ -18,6 +18,7 @@ from evalplatform.stats.boschloo_drop import (
     boschloo_drop_p,
     can_flag,
     chance_of_a_flag,
+    flag_table,
     is_flagged,
     most_passes_flagged,
 )
@@ -149,6 +150,20 @@ def test_the_chance_of_a_flag_is_that_of_dealing_the_runs_at_random(baseline: Pa
     assert float(chance_of_a_flag(baseline, candidate)) == pytest.approx(sum(dealt.pmf(a) for a in flagged), abs=1e-12)
 
 
+@pytest.mark.parametrize(("baseline_graded", "candidate_graded"), [(1, 4), (1, 7), (2, 3), (4, 4), (7, 13), (10, 10), (13, 7)])
+def test_a_table_of_flags_says_of_each_drop_what_its_own_p_value_says(baseline_graded: int, candidate_graded: int) -> None:
+    for baseline_passed, most in enumerate(flag_table(baseline_graded, candidate_graded)):
+        sides = [(count(baseline_passed, baseline_graded), count(passed, candidate_graded)) for passed in range(candidate_graded + 1)]
+        assert [is_flagged(*each) for each in sides] == [most is not None and passed <= most for passed in range(candidate_graded + 1)]
+
+
+@pytest.mark.parametrize("level", [Fraction(1, 1000), Fraction(1, 3), Fraction(1)])
+def test_flags_at_other_levels_are_those_of_the_p_values(level: Fraction) -> None:
+    for baseline_passed, most in enumerate(flag_table(5, 6, level=level)):
+        sides = [(count(baseline_passed, 5), count(passed, 6)) for passed in range(7)]
+        assert [is_flagged(*each, level=level) for each in sides] == [most is not None and passed <= most for passed in range(7)]
+
+
 def test_equal_rates_of_unequal_counts_are_no_drop() -> None:
     assert not is_drop(count(1, 3), count(2, 6))
     assert is_drop(count(1, 3), count(1, 4))
@@ -161,6 +176,8 @@ def test_a_side_without_a_graded_run_is_refused_by_name(function: Any) -> None:
         function(count(0, 0), count(1, 2))
     with pytest.raises(NoGradedRunsError, match="the candidate was graded"):
         function(count(1, 2), count(0, 0))
+    with pytest.raises(NoGradedRunsError, match="the baseline was graded"):
+        flag_table(0, 3)
 
 
 def test_there_is_no_rate_of_no_run_and_no_more_passes_than_runs() -> None:

@@ -96,16 +96,11 @@ def _smallest_drops(tested: Mapping[Margins, int]) -> tuple[SmallestDrop, ...]:
         SmallestDrop(
             baseline_graded=baseline_graded,
             candidate_graded=candidate_graded,
-            most_passes=_most_passes_flagged(baseline_graded, candidate_graded),
+            most_passes=most_passes_flagged(baseline_graded, candidate_graded),
             scenarios=number,
         )
         for (baseline_graded, candidate_graded), number in sorted(scenarios.items())
     )
-
-
-@lru_cache(maxsize=4_096)
-def _most_passes_flagged(baseline_graded: int, candidate_graded: int) -> int | None:
-    return most_passes_flagged(baseline_graded, candidate_graded)
 
 
 @lru_cache(maxsize=65_536)
