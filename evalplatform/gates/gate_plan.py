@@ -89,7 +89,7 @@ class GatePlan(Value):
 def plan_gate(scenarios: Sequence[PlanScenario], policy: GatePolicy) -> GatePlan:
     """Return how often each live scenario runs.
 
-    A history's pass rate is taken as the true one. For a standard scenario the threshold is that of a gate in which it alone drops: K is one
+    A history's pass rate is taken as the true one. The threshold of a standard scenario is that of a gate in which it alone drops: K is one
     more than the number of other standard scenarios that could count, and at least 6.
 
     Args:
