@@ -1,7 +1,7 @@
 """What `evalplatform diff` prints and writes, of two batches as a whole or of one scenario."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 
@@ -21,7 +21,8 @@ from evalplatform.reports.batch_comparison_html import batch_comparison_html
 from evalplatform.reports.batch_comparison_markdown import batch_comparison_markdown, lines_above, lines_below
 from evalplatform.reports.batch_comparison_report import batch_comparison_report
 from evalplatform.reports.batch_comparison_v3 import V3Writer
-from evalplatform.reports.headline_words import Divergence, baseline_words
+from evalplatform.reports.batch_comparison_view import BatchComparisonReport
+from evalplatform.reports.headline_words import baseline_words
 from evalplatform.reports.scenario_diff_lines import scenario_diff_lines
 from evalplatform.reports.trajectory_columns import trajectory_columns
 from evalplatform.stages.batch_diff import RunDiff, diff_page, diff_page_names, diff_pages, first_divergence, opened_run_diff
@@ -38,13 +39,19 @@ def report_batches(sides: Sides, outputs: DiffOutputs) -> int:
     divergence = first_divergence(comparison, sides.baseline, sides.candidate)
     if writer is not None:
         writer.finish(comparison, choice=sides.choice, divergence=divergence)
-    _write_reports(comparison, sides, outputs, divergence)
+
+    def report(pages: Mapping[str, str] | None = None) -> BatchComparisonReport:
+        return batch_comparison_report(comparison, choice=sides.choice, divergence=divergence, diff_pages=pages)
+
+    write_reports(comparison, sides, outputs, report)
     if outputs.json_file is not None:
-        _write(outputs.json_file, data.getvalue())
+        write_and_say(outputs.json_file, data.getvalue())
     if outputs.prints_json:
         typer.echo(data.getvalue().decode(), nl=False)
     else:
-        for line in _lines(comparison, sides, divergence):
+        if sides.choice != "named":
+            typer.echo(baseline_words(comparison.baseline, comparison.candidate, sides.choice))
+        for line in report_lines(report()):
             typer.echo(line)
     return _exit_code(comparison)
 
@@ -69,7 +76,7 @@ def print_scenario(sides: Sides, scenario_id: str, outputs: DiffOutputs) -> int:
     if found is None:
         _say_page_is_left_out(outputs)
     elif outputs.page is not None:
-        _write(outputs.page, diff_page(row, found, comparison).encode())
+        write_and_say(outputs.page, diff_page(row, found, comparison).encode())
     if outputs.prints_json:
         typer.echo(orjson.dumps(_scenario_payload(row, found, comparison), option=orjson.OPT_INDENT_2).decode())
     else:
@@ -100,10 +107,8 @@ def _exit_code(comparison: BatchComparison) -> int:
     return FAILS if comparison.would_fail else PASSES
 
 
-def _lines(comparison: BatchComparison, sides: Sides, divergence: Divergence | None) -> Iterator[str]:
-    report = batch_comparison_report(comparison, choice=sides.choice, divergence=divergence)
-    if sides.choice != "named":
-        yield baseline_words(comparison.baseline, comparison.candidate, sides.choice)
+def report_lines(report: BatchComparisonReport) -> Iterator[str]:
+    """Yield a report as the lines of a terminal."""
     yield from lines_above(report)
     if report.table.rows:
         yield ""
@@ -122,14 +127,18 @@ def _scenario_payload(row: ScenarioChange, found: RunDiff | None, comparison: Ba
     }
 
 
-def _write_reports(comparison: BatchComparison, sides: Sides, outputs: DiffOutputs, divergence: Divergence | None) -> None:
-    """Write the diff pages first, then the reports, so that no report leads to a page that there is not yet."""
+def write_reports(
+    comparison: BatchComparison, sides: Sides, outputs: DiffOutputs, report: Callable[[Mapping[str, str]], BatchComparisonReport]
+) -> None:
+    """Write the diff pages first, then the reports, so that no report leads to a page that there is not yet.
+
+    `report` is given the address of the diff page of each scenario that has one.
+    """
     pages = _write_diff_pages(comparison, sides, outputs)
     for path, render in ((outputs.markdown, batch_comparison_markdown), (outputs.page, batch_comparison_html)):
         if path is not None:
             links = {scenario_id: outputs.address(file_name, seen_from=path) for scenario_id, file_name in pages.items()}
-            report = batch_comparison_report(comparison, choice=sides.choice, divergence=divergence, diff_pages=links)
-            _write(path, render(report).encode())
+            write_and_say(path, render(report(links)).encode())
 
 
 def _write_diff_pages(comparison: BatchComparison, sides: Sides, outputs: DiffOutputs) -> dict[str, str]:
@@ -149,6 +158,7 @@ def _write_diff_pages(comparison: BatchComparison, sides: Sides, outputs: DiffOu
     return written
 
 
-def _write(path: Path, data: bytes) -> None:
+def write_and_say(path: Path, data: bytes) -> None:
+    """Write a result, and say where."""
     write_if_changed(path, data)
     say(f"wrote {path}")
