@@ -79,5 +79,5 @@ def _sides(baseline: str | None, candidate: str | None, project: Path | None) ->
         if baseline is not None and candidate is not None:
             yield Sides(side(baseline), side(candidate), "named")
         else:
-            chosen = headline_batches(opened.batch_store)
+            chosen = headline_batches(opened.batch_store, opened.gate_store)
             yield Sides(side(chosen.baseline.id), side(chosen.candidate.id), chosen.choice)

@@ -29,6 +29,7 @@ class GateReport(Value):
         history: the ids of the batches whose runs were pooled, newest first; None where none were asked for.
         history_unreadable: whether it was asked for and could not be read, which fails a gate as unverified.
         branch: the branch that a push build gated; None of a pull request.
+        baseline_branch: the branch whose last gate gave the baseline; None where the baseline was found another way.
     """
 
     key: OneLine
@@ -38,6 +39,7 @@ class GateReport(Value):
     history: tuple[OneLine, ...] | None = None
     history_unreadable: bool = False
     branch: OneLine | None = None
+    baseline_branch: OneLine | None = None
 
 
 class RememberedGate(Value):

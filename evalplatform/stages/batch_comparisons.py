@@ -19,6 +19,7 @@ from evalplatform.stages.batch_diff import diff_page_names, diff_pages, first_di
 from evalplatform.stages.batch_sides import stored_side
 from evalplatform.stages.context import StageKey, StageResult, stored_result, unchanged_result
 from evalplatform.stages.facts import as_facts
+from evalplatform.stages.gate_baseline import last_gate_baseline
 from evalplatform.stages.runs_context import RunsContext
 from evalplatform.stages.runs_facts import BatchComparisonFacts
 
@@ -77,7 +78,7 @@ def chosen_batches(context: RunsContext, candidate_id: str) -> HeadlineChoice:
         raise InputError(f"{candidate.id} has expired: its runs are no longer kept, so that it can be compared with nothing.")
     ids = context.batches.ids()
     older = (context.batches.batch(batch_id) for batch_id in ids[ids.index(candidate.id) + 1 :])  # read only as far as needed
-    chosen = headline_baseline(older, candidate)
+    chosen = headline_baseline(older, candidate, last_gate_baseline=last_gate_baseline(context.gates, candidate.id))
     if chosen is None:
         raise InputError(
             f"no batch that is still kept was recorded before {candidate.id}: a comparison needs two, and takes no partial one by itself."

@@ -9,6 +9,7 @@ from evalplatform.comparisons.batches.records import BatchComparison, ComparedRu
 from evalplatform.kernel.digests import text_digest
 from evalplatform.kernel.errors import InputError
 from evalplatform.ports.batches import BatchStore
+from evalplatform.ports.gates import GateStore
 from evalplatform.reports import words
 from evalplatform.reports.batch_comparison_report import short_commit
 from evalplatform.reports.batch_comparison_words import count_words, run_words, short_batch_words
@@ -21,6 +22,7 @@ from evalplatform.runs.records import Batch
 from evalplatform.runs.trajectory import Trajectory
 from evalplatform.runs.trajectory_diff import TrajectoryDiff, diff_trajectories
 from evalplatform.stages.batch_sides import BatchSide, ReadTrajectory
+from evalplatform.stages.gate_baseline import last_gate_baseline
 
 PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
 NAME_CHARS = 60
@@ -42,13 +44,16 @@ class DiffPage(NamedTuple):
     html: str
 
 
-def headline_batches(batches: BatchStore) -> HeadlineChoice:
-    """Return the project's newest batch and the baseline chosen for it.
+def headline_batches(batches: BatchStore, gates: GateStore) -> HeadlineChoice:
+    """Return the project's newest batch and the baseline chosen for it: what the last gate compared it with, else the batch before.
 
     Raises:
         InputError: fewer than two batches are kept that are not partial, so that there is no headline comparison.
     """
     chosen = headline_baseline(batches.batches())
+    gated_against = None if chosen is None else last_gate_baseline(gates, chosen.candidate.id)
+    if gated_against is not None:
+        chosen = headline_baseline(batches.batches(), last_gate_baseline=gated_against)
     if chosen is None:
         raise InputError(
             "there is nothing to compare: it takes two batches that have not expired and are not partial. "

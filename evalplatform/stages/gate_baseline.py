@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from evalplatform.comparisons.batches.records import BaselineChoice
 from evalplatform.kernel.errors import InputError, UnknownNameError
+from evalplatform.ports.gates import GateStore
 from evalplatform.runs.recordings import is_same_recording
 from evalplatform.runs.records import Batch
 from evalplatform.runs.remembered_gate import RememberedGate
@@ -72,6 +73,12 @@ def baseline_flaw(batch: Batch) -> str | None:
     if batch.is_partial:
         return "was recorded of some of the scenarios only"
     return None if batch.graded_runs else "has no graded run"
+
+
+def last_gate_baseline(gates: GateStore, candidate_id: str) -> str | None:
+    """Return the batch that the last remembered gate of a candidate compared it with; None where none is remembered."""
+    last = next(gates.gates(candidate=candidate_id, limit=1), None)
+    return None if last is None else last.report.baseline
 
 
 def _stored(context: RunsContext, batch_id: str) -> Batch | None:

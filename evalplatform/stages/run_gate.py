@@ -78,7 +78,9 @@ class GateRun(NamedTuple):
             candidate=self.candidate.batch.id,
             strictness=self.strictness,
             history=None if self.history is None else self.history.batches,
+            history_unreadable=self.history_error is not None,
             branch=self.branch,
+            baseline_branch=self.resolution.branch,
         )
 
 

@@ -31,6 +31,7 @@ class GateRow(TableRow, table=True):
     history: list[Any] | None = Field(sa_column=Column(JSON(none_as_null=True)))
     history_unreadable: bool
     branch: str | None
+    baseline_branch: str | None
     standing: str
     reason: str | None
     received_at: datetime = Field(sa_type=UtcDateTime)

@@ -31,6 +31,7 @@ def _create_gates() -> None:
         sa.Column("history", sa.JSON()),
         sa.Column("history_unreadable", sa.Boolean(), nullable=False),
         sa.Column("branch", sa.String()),
+        sa.Column("baseline_branch", sa.String()),
         sa.Column("standing", sa.String(), nullable=False),
         sa.Column("reason", sa.String()),
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
