@@ -26,6 +26,8 @@ from evalplatform.reports.batch_comparison_words import (
 from evalplatform.reports.batch_difference_words import difference_notices
 from evalplatform.reports.batch_run_set_words import drop_words, one_run_sentences, run_set_summary, run_set_title, run_sets_against_verdict
 from evalplatform.reports.batch_violation_words import violation_lines, violation_summary
+from evalplatform.reports.gate_passages import gate_passage, sure_passage
+from evalplatform.reports.gate_view import GateView
 from evalplatform.reports.headline_words import CHOICE_WORDS, Divergence, headline_of
 from evalplatform.reports.page import Page
 from evalplatform.reports.pass_count_plot import pass_count_figure
@@ -61,6 +63,7 @@ def batch_comparison_report(
     choice: BaselineChoice = "named",
     divergence: Divergence | None = None,
     diff_pages: Mapping[str, str] | None = None,
+    gate: GateView | None = None,
 ) -> BatchComparisonReport:
     """Return the report of a comparison.
 
@@ -69,9 +72,12 @@ def batch_comparison_report(
         choice: why this baseline.
         divergence: where the first changed scenario's runs part; None where none do, or it is not known.
         diff_pages: for each scenario that has one, the page of the diff of the two runs that were compared, as a relative path.
+        gate: what the gate policy makes of it; None where no policy decides.
     """
     pages = diff_pages or {}
     passages = (
+        None if gate is None else gate_passage(gate, comparison.candidate, pages),
+        None if gate is None else sure_passage(gate, comparison.baseline, pages),
         _violations(comparison, pages),
         _run_sets(comparison, pages),
         _one_run(comparison),
@@ -79,8 +85,8 @@ def batch_comparison_report(
     )
     columns = _columns(comparison)
     return BatchComparisonReport(
-        page=_page(comparison, choice),
-        headline=headline_of(comparison, choice=choice, divergence=divergence),
+        page=_page(comparison, choice, decides_by_run_sets=gate is not None),
+        headline=headline_of(comparison, choice=choice, divergence=divergence, decision=None if gate is None else gate.decision),
         headline_href=None if divergence is None else pages.get(divergence.scenario_id),
         verdict=comparison.verdict,
         counts=counts_line(comparison) if comparison.compared else "",
@@ -93,17 +99,24 @@ def batch_comparison_report(
     )
 
 
-def _page(comparison: BatchComparison, choice: BaselineChoice) -> Page:
+def _page(comparison: BatchComparison, choice: BaselineChoice, *, decides_by_run_sets: bool) -> Page:
     why = "" if choice == "named" else f" ({CHOICE_WORDS[choice]})"
     batches = {f"Baseline{why}": comparison.baseline, "Candidate": comparison.candidate}
     return Page(
         kind="Batch comparison",
         title=_title(comparison),
-        subtitle="" if comparison.verdict == "incomparable" else verdict_sentence(comparison),
+        subtitle=_subtitle(comparison, decides_by_run_sets=decides_by_run_sets),
         headline_facts=tuple(Fact(label=label, value=batch_words(batch)) for label, batch in batches.items()),
-        notices=tuple(_notices(comparison)),
+        notices=tuple(_notices(comparison, decides_by_run_sets=decides_by_run_sets)),
         facts=tuple(_facts(comparison)),
     )
+
+
+def _subtitle(comparison: BatchComparison, *, decides_by_run_sets: bool) -> str:
+    """Return the verdict of the compared runs; that these do not decide is said where a gate policy does."""
+    if comparison.verdict == "incomparable":
+        return ""
+    return f"{'By one run a side: ' if decides_by_run_sets else ''}{verdict_sentence(comparison)}"
 
 
 def _title(comparison: BatchComparison) -> str:
@@ -122,7 +135,7 @@ def short_commit(commit: str | None) -> str:
     return commit[:SHORT_COMMIT_CHARS] if SHA.fullmatch(commit) else commit
 
 
-def _notices(comparison: BatchComparison) -> Iterator[Notice]:
+def _notices(comparison: BatchComparison, *, decides_by_run_sets: bool) -> Iterator[Notice]:
     yield from difference_notices(comparison)
     for side, batch in (("baseline", comparison.baseline), ("candidate", comparison.candidate)):
         for shortfall in shortfall_words(batch):
@@ -134,7 +147,7 @@ def _notices(comparison: BatchComparison) -> Iterator[Notice]:
         yield Notice(level="caution", text=f"{plural(left, 'scenario')} could not be compared; each is named below with its reason.")
     yield from _same_commit(comparison)
     against = run_sets_against_verdict(comparison)
-    if against is not None:
+    if against is not None and not decides_by_run_sets:
         yield Notice(level="caution", text=against)
 
 

@@ -20,6 +20,7 @@ from evalplatform.comparisons.batches.records import (
 )
 from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.values import Value
+from evalplatform.reports.gate_view import GateView
 from evalplatform.reports.headline_words import Divergence, Headline, headline_of
 from evalplatform.runs.records import Batch, ScanCoverage
 
@@ -32,8 +33,9 @@ class BatchComparisonV3(Value):
         scenarios: every scenario's row, by id: both run ids, class, tolerance applied and declared, k/n of both run sets, violations. Those
             that a partial batch was not recorded of are counted in `not_run_in_baseline` and `not_run_in_candidate`, and have none.
         named: the ids of the scenarios that reports list, in their order.
-        would_fail: whether the flip rule fails a gate.
+        would_fail: whether a gate fails: by the gate policy where one decides, else by the flip rule.
         baseline_choice: why this baseline.
+        gate: what the gate policy makes of it, with its certificate; None where no policy decides.
     """
 
     scenarios: tuple[ScenarioChange, ...]
@@ -56,6 +58,7 @@ class BatchComparisonV3(Value):
     baseline_coverage: ScanCoverage
     candidate_coverage: ScanCoverage
     run_sets: RunSetReport | None
+    gate: GateView | None = None
 
 
 class ReadComparison(NamedTuple):
@@ -65,6 +68,7 @@ class ReadComparison(NamedTuple):
     rows: tuple[ScenarioChange, ...]
     choice: BaselineChoice
     headline: Headline
+    gate: GateView | None = None
 
 
 class V3Writer:
@@ -80,10 +84,17 @@ class V3Writer:
         self._out.write((b",\n" if self._rows else b"\n") + row.model_dump_json().encode())
         self._rows += 1
 
-    def finish(self, comparison: BatchComparison, *, choice: BaselineChoice = "named", divergence: Divergence | None = None) -> None:
-        """Write the rest, with the headline; nothing is added any more."""
-        headline = headline_of(comparison, choice=choice, divergence=divergence)
-        rest = _of_comparison(comparison, (), headline).model_dump_json(exclude={"scenarios"})
+    def finish(
+        self,
+        comparison: BatchComparison,
+        *,
+        choice: BaselineChoice = "named",
+        divergence: Divergence | None = None,
+        gate: GateView | None = None,
+    ) -> None:
+        """Write the rest, with the headline and the gate; nothing is added any more."""
+        headline = headline_of(comparison, choice=choice, divergence=divergence, decision=None if gate is None else gate.decision)
+        rest = _of_comparison(comparison, (), headline, gate).model_dump_json(exclude={"scenarios"})
         self._out.write(f"\n],\n{rest.removeprefix('{')}\n".encode())
 
 
@@ -119,16 +130,19 @@ def read_batch_comparison_v3(data: bytes, *, file: object = None) -> ReadCompari
         raise InputError(f"lists the scenario {missing!r} and has no row of it.", file=file, field="named")
     fields = {name: getattr(read, name) for name in BatchComparison.model_fields if name != "changes"}
     comparison = BatchComparison(changes=tuple(by_id[name] for name in read.named), **fields)
-    return ReadComparison(comparison, read.scenarios, read.baseline_choice, read.headline)
+    return ReadComparison(comparison, read.scenarios, read.baseline_choice, read.headline, read.gate)
 
 
-def _of_comparison(comparison: BatchComparison, rows: tuple[ScenarioChange, ...], headline: Headline) -> BatchComparisonV3:
+def _of_comparison(
+    comparison: BatchComparison, rows: tuple[ScenarioChange, ...], headline: Headline, gate: GateView | None
+) -> BatchComparisonV3:
     fields = {name: getattr(comparison, name) for name in BatchComparison.model_fields if name != "changes"}
     return BatchComparisonV3(
         scenarios=rows,
         named=tuple(change.scenario_id for change in comparison.changes),
         headline=headline,
         baseline_choice=headline.choice,
-        would_fail=comparison.would_fail,
+        would_fail=comparison.would_fail if gate is None else gate.decision.fails,
+        gate=gate,
         **fields,
     )

@@ -3,9 +3,11 @@
 from pydantic import Field
 
 from evalplatform.comparisons.batches.records import BaselineChoice, BatchComparison
+from evalplatform.gates.records import GateDecision
 from evalplatform.kernel.text import plural
 from evalplatform.kernel.values import Value
 from evalplatform.reports.batch_comparison_words import flipped_to_failed, incomparable_words, short_batch_words
+from evalplatform.reports.gate_words import answer_words
 from evalplatform.reports.visible import with_visible_spaces
 from evalplatform.runs.records import Batch
 
@@ -55,10 +57,16 @@ class Headline(Value):
     first_divergence: Divergence | None
 
 
-def headline_of(comparison: BatchComparison, *, choice: BaselineChoice = "named", divergence: Divergence | None = None) -> Headline:
-    """Return the headline of a comparison."""
+def headline_of(
+    comparison: BatchComparison,
+    *,
+    choice: BaselineChoice = "named",
+    divergence: Divergence | None = None,
+    decision: GateDecision | None = None,
+) -> Headline:
+    """Return the headline of a comparison; where a gate policy decides, with that answer."""
     return Headline(
-        sentence=headline_sentence(comparison, divergence=divergence),
+        sentence=headline_sentence(comparison, divergence=divergence, decision=decision),
         counts=headline_counts(comparison) if comparison.compared else None,
         choice=choice,
         first_divergence=divergence,
@@ -70,14 +78,16 @@ def baseline_words(baseline: Batch, candidate: Batch, choice: BaselineChoice) ->
     return f"Candidate {short_batch_words(candidate)} against baseline {short_batch_words(baseline)} ({CHOICE_WORDS[choice]})"
 
 
-def headline_sentence(comparison: BatchComparison, *, divergence: Divergence | None = None) -> str:
+def headline_sentence(comparison: BatchComparison, *, divergence: Divergence | None = None, decision: GateDecision | None = None) -> str:
     """Return the gate's answer with its counts, and where the runs part first.
 
     A clean result states its counts. One that was computed in part says so before them, and one that could not be computed says why and has
     none: neither reads as clean.
     """
     counts = f"{' · '.join(_counts(comparison))}."
-    if comparison.incomparable_reason == "partly_compared":
+    if decision is not None:
+        said = f"The gate would {'fail' if decision.fails else 'pass'} ({answer_words(decision)}). By one run a side: {counts}"
+    elif comparison.incomparable_reason == "partly_compared":
         said = f"The gate has no answer: {incomparable_words(comparison)}. Counted: {counts}"
     elif comparison.verdict == "incomparable":
         return unanswered_headline(incomparable_words(comparison))
