@@ -77,6 +77,11 @@ def gated_branch(environ: Mapping[str, str], *, named: str | None, recorded: str
     return pushed_branch(environ)
 
 
+def is_pull_request(environ: Mapping[str, str]) -> bool:
+    """Return whether this CI build is for a pull request, whose branches are not ours to speak for; False outside CI."""
+    return _CI_EVENTS.get(environ.get("GITHUB_EVENT_NAME", "")) == "pull_request"
+
+
 def moved_since(origin: RunOrigin, folder: Path) -> str | None:
     """Return why the runs made until now may not be of the recorded commit, or None: a long batch outlives an edit."""
     if not origin.is_of_checkout:

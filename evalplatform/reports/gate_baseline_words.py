@@ -1,9 +1,9 @@
 """Where a gate's baseline came from, in words: the branch's last remembered gate, the history of the branch, or the batch itself."""
 
 from evalplatform.comparisons.batches.records import BaselineChoice
-from evalplatform.gates.records import GateDecision, HistoryPool
+from evalplatform.gates.records import GateDecision, HistoryPool, ReplayDeterminism
 from evalplatform.kernel.text import plural
-from evalplatform.reports.batch_comparison_words import NAMES_SHOWN
+from evalplatform.reports.batch_comparison_words import NAMES_SHOWN, some_scenarios
 from evalplatform.reports.headline_words import CHOICE_WORDS
 from evalplatform.reports.visible import with_visible_spaces
 from evalplatform.runs.records import Batch
@@ -45,6 +45,15 @@ def history_words(decision: GateDecision | None) -> str | None:
     shown = [f"{_runs_words(pool)} for {with_visible_spaces(name)}, pool stopped: {pool.stop}" for name, pool in pools[:NAMES_SHOWN]]
     more = [f"and {len(pools) - NAMES_SHOWN:,} more"] if len(pools) > NAMES_SHOWN else []
     return f"Baseline: history for {plural(len(pools), 'scenario')} ({'; '.join([*shown, *more])})"
+
+
+def determinism_words(determinism: ReplayDeterminism) -> str:
+    """Return what running the compared replays again showed, as a sentence."""
+    if not determinism.differing:
+        return f"Replay determinism: {plural(determinism.verified, 'replay')} run again, each with the same verdict and trajectory."
+    again = determinism.verified + len(determinism.differing)
+    named = some_scenarios(determinism.differing)
+    return f"Replay determinism: {len(determinism.differing):,} of {plural(again, 'replay')} came out otherwise when run again: {named}."
 
 
 def _runs_words(pool: HistoryPool) -> str:

@@ -175,7 +175,7 @@ def _gated(
         evidence.watched(baseline.runs),
         evidence.watched(candidate.runs),
         pools=pools,
-        is_seed=report.baseline == report.candidate,
+        is_seed=_choice(report) == "seed",
         history_error=HISTORY_UNREADABLE if report.history_unreadable else None,
         determinism=determinism,
         on_row=rows.append,
@@ -183,9 +183,9 @@ def _gated(
 
 
 def _choice(report: GateReport) -> BaselineChoice:
-    if report.baseline == report.candidate:
-        return "seed"
-    return "named" if report.baseline_branch is None else "branch"
+    if report.baseline_branch is None:
+        return "named"
+    return "seed" if report.baseline == report.candidate else "branch"
 
 
 def _gated_scenarios(gated: GatedComparison, rows: list[ScenarioChange]) -> Iterator[GatedScenario]:

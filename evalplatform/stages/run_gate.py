@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from evalplatform.comparisons.batches.headline import headline_baseline
 from evalplatform.comparisons.batches.records import ScenarioChange
+from evalplatform.gates.certificate import Certificate, certificate_of
 from evalplatform.gates.history import History
 from evalplatform.gates.inputs import has_gate_policy, live_scenario_ids
 from evalplatform.kernel.errors import InputError, StorageError
@@ -48,17 +49,16 @@ class GateRequest:
         return self.strictness.require_replay_determinism or not all(name is not None and is_bundle_path(name) for name in named)
 
 
-class GateRun(NamedTuple):
-    """A gate that was run.
+class GateSides(NamedTuple):
+    """What a gate is between, before anything is compared.
 
     Attributes:
         baseline, candidate: its two sides.
         resolution: the baseline, and why it is that.
-        branch: the branch that was gated; None of a pull request.
+        branch: the branch that is gated; None of a pull request.
         history: what was pooled of the baseline's branch; None where none was asked for, or it could not be read.
         history_error: why it could not be read.
-        strictness: what was asked for beyond the rule.
-        gated: the comparison and the decision.
+        strictness: what is asked for beyond the rule.
     """
 
     baseline: BatchSide
@@ -68,7 +68,11 @@ class GateRun(NamedTuple):
     history: History | None
     history_error: str | None
     strictness: GateStrictness
-    gated: GatedComparison
+
+    @property
+    def pinned(self) -> tuple[str, ...] | None:
+        """The ids of the batches that the history was read from, newest first; None where none was asked for."""
+        return None if self.history is None else self.history.batches
 
     def report(self, key: str) -> GateReport:
         """Return what is reported of this gate to be remembered: no word of what came out."""
@@ -77,44 +81,78 @@ class GateRun(NamedTuple):
             baseline=self.baseline.batch.id,
             candidate=self.candidate.batch.id,
             strictness=self.strictness,
-            history=None if self.history is None else self.history.batches,
+            history=self.pinned,
             history_unreadable=self.history_error is not None,
             branch=self.branch,
             baseline_branch=self.resolution.branch,
         )
 
 
-def run_gate(context: RunsContext | None, request: GateRequest, *, on_row: Callable[[ScenarioChange], None] | None = None) -> GateRun:
-    """Run a gate.
+class GateRun(NamedTuple):
+    """A gate that was run: what it was between, and the comparison with its decision."""
 
-    A history that cannot be read is no error: under a policy it fails the gate as unverified, since nothing was shown.
+    sides: GateSides
+    gated: GatedComparison
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """What anyone can derive the decision from again; None where no gate policy decides."""
+        if self.gated.decision is None:
+            return None
+        return certificate_of(
+            self.gated.decision,
+            baseline=self.sides.baseline.batch,
+            candidate=self.sides.candidate.batch,
+            choice=self.sides.resolution.choice,
+            branch=self.sides.resolution.branch,
+            history=self.sides.pinned,
+            strictness=self.sides.strictness,
+        )
+
+
+def gate_sides(context: RunsContext | None, request: GateRequest) -> GateSides:
+    """Find what a gate is between. A history that cannot be read is no error here: it fails the gate as unverified.
 
     Args:
         context: the agent side of the project; None where `request.needs_project` is False.
         request: what is asked for.
-        on_row: is given every scenario's row as it is made.
 
     Raises:
-        InputError: no baseline or no candidate can be found, two batches are of different projects, or replay determinism cannot be told.
+        InputError: no baseline or no candidate can be found.
         StorageError: the stores cannot be read.
     """
     candidate = _candidate(context, request)
     branch = request.branch or (candidate.batch.header.branch if request.takes_recorded_branch else None)
     resolution, baseline = _baseline(context, request, candidate, branch)
     history, history_error = _history(context, resolution, candidate.batch)
+    return GateSides(baseline, candidate, resolution, branch, history, history_error, request.strictness)
+
+
+def run_gate(context: RunsContext | None, sides: GateSides, *, on_row: Callable[[ScenarioChange], None] | None = None) -> GateRun:
+    """Run a gate.
+
+    Args:
+        context: as for `gate_sides`.
+        sides: what it is between.
+        on_row: is given every scenario's row as it is made.
+
+    Raises:
+        InputError: the two batches are of different projects, or replay determinism cannot be told.
+        StorageError: the stores cannot be read.
+    """
     determinism = None
-    if request.strictness.require_replay_determinism:
-        determinism = replay_determinism(_opened(context), baseline, candidate)
+    if sides.strictness.require_replay_determinism:
+        determinism = replay_determinism(_opened(context), sides.baseline, sides.candidate)
     gated = gated_comparison(
-        baseline.runs,
-        candidate.runs,
-        pools=NO_POOLS if history is None else history.pools,
-        is_seed=resolution.choice == "seed",
-        history_error=history_error,
+        sides.baseline.runs,
+        sides.candidate.runs,
+        pools=NO_POOLS if sides.history is None else sides.history.pools,
+        is_seed=sides.resolution.choice == "seed",
+        history_error=sides.history_error,
         determinism=determinism,
         on_row=on_row,
     )
-    return GateRun(baseline, candidate, resolution, branch, history, history_error, request.strictness, gated)
+    return GateRun(sides, gated)
 
 
 def _candidate(context: RunsContext | None, request: GateRequest) -> BatchSide:

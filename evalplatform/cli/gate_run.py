@@ -1,0 +1,173 @@
+"""What `evalplatform gate` does: run the gate, write what was asked for, tell the CI build, remember it, and answer."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+
+import typer
+
+from evalplatform.adapters.run_origin import is_pull_request, pushed_branch
+from evalplatform.cli.batch_diff import report_lines, write_and_say, write_reports
+from evalplatform.cli.console import required_project, say
+from evalplatform.cli.diff import Sides
+from evalplatform.cli.gate_outputs import GateOutputs, annotate, append_summary, told_whatever_ends_it, write_cases
+from evalplatform.cli.system_user import system_user
+from evalplatform.comparisons.batches.records import ScenarioChange
+from evalplatform.gates.certificate import certificate_bytes
+from evalplatform.kernel.errors import InputError
+from evalplatform.reports.batch_comparison_markdown import batch_comparison_markdown
+from evalplatform.reports.batch_comparison_report import batch_comparison_report
+from evalplatform.reports.batch_comparison_v3 import V3Writer
+from evalplatform.reports.batch_comparison_view import BatchComparisonReport
+from evalplatform.reports.gate_baseline_words import STANDING_WORDS, determinism_words, history_words, resolved_words
+from evalplatform.reports.gate_cases import flip_case, gate_annotations, gate_cases
+from evalplatform.reports.junit import JUnitCase
+from evalplatform.runs.remembered_gate import GateStrictness
+from evalplatform.stages.batch_diff import first_divergence
+from evalplatform.stages.batch_sides import is_bundle_path
+from evalplatform.stages.remember_gate import gate_key, remember_gate
+from evalplatform.stages.run_gate import GateRequest, GateRun, GateSides, gate_sides, run_gate
+from evalplatform.stages.runs_context import RunsContext
+from evalplatform.wiring import OpenedProject
+
+PASSES, FAILS, NOT_ANSWERED = 0, 1, 2
+
+
+def asked_gate(
+    *,
+    baseline: str | None,
+    baseline_branch: str | None,
+    candidate: str | None,
+    branch: str | None,
+    records: bool,
+    requires_determinism: bool,
+) -> GateRequest:
+    """Return the gate that the options ask for, the branch being that of the CI build where none is named.
+
+    Raises:
+        InputError: two options ask for different baselines, or a bundle is to be remembered or gated against a branch.
+    """
+    if baseline is not None and baseline_branch is not None:
+        raise InputError("names a baseline, and --baseline-branch names another: leave one out.", field="--baseline")
+    for option, name in (("--baseline", baseline), ("--candidate", candidate)):
+        if name is not None and is_bundle_path(name) and (records or baseline_branch is not None):
+            why = "a remembered gate is" if records else "a gate against a branch is"
+            raise InputError(f"is a bundle, and {why} of stored batches: `evalplatform push {name}` stores it.", field=option)
+    return GateRequest(
+        baseline=baseline,
+        baseline_branch=baseline_branch,
+        candidate=candidate,
+        branch=branch or pushed_branch(os.environ),
+        takes_recorded_branch=not is_pull_request(os.environ),
+        strictness=GateStrictness(require_replay_determinism=requires_determinism),
+    )
+
+
+def decide_gate(asked: GateRequest, outputs: GateOutputs, *, project: Path | None, records: bool) -> int:
+    """Run a gate, write what was asked for, print the result, remember it where that is asked for, and return the exit code."""
+    inputs = [name for name in (asked.baseline, asked.candidate) if name is not None]
+    outputs.check_junit(inputs=inputs)
+    with told_whatever_ends_it(outputs, os.environ):
+        outputs.check_all(inputs=inputs)
+        with _context(asked, project, records=records) as context:
+            sides = gate_sides(context, asked)
+            told = _Rows(wants_json=outputs.prints_json or outputs.json_file is not None)
+            try:
+                run = run_gate(context, sides, on_row=told.add)
+            except InputError:
+                if context is not None and records:
+                    _remember(sides, context)  # as a failed check, with the reason
+                raise
+            _report(run, told, outputs)
+            if context is not None and records:
+                _remember(sides, context)
+            elif run.gated.is_seed:
+                say("nothing is remembered of this gate, so it is no baseline yet: --record remembers it.")
+    if not run.gated.is_answered:
+        return NOT_ANSWERED
+    return FAILS if run.gated.fails else PASSES
+
+
+@contextmanager
+def _context(asked: GateRequest, project: Path | None, *, records: bool) -> Iterator[RunsContext | None]:
+    """Open the project, where the gate needs one."""
+    if not asked.needs_project and not records:
+        yield None
+        return
+    with OpenedProject(required_project(project)) as opened:
+        yield opened.runs_context()
+
+
+class _Rows:
+    """Takes in each scenario's row as it is made: into the JSON, where that is wanted, and as a test case. No row is kept."""
+
+    def __init__(self, *, wants_json: bool) -> None:
+        self.data = BytesIO()
+        self.writer = V3Writer(self.data) if wants_json else None
+        self.flips: dict[str, JUnitCase] = {}
+
+    def add(self, row: ScenarioChange) -> None:
+        """Take in one row."""
+        self.flips[row.scenario_id] = flip_case(row)
+        if self.writer is not None:
+            self.writer.add(row)
+
+
+def _report(run: GateRun, told: _Rows, outputs: GateOutputs) -> None:
+    sides, gated, comparison = run.sides, run.gated, run.gated.comparison
+    choice = sides.resolution.choice
+    divergence = first_divergence(comparison, sides.baseline, sides.candidate)
+
+    def report(pages: Mapping[str, str] | None = None) -> BatchComparisonReport:
+        return batch_comparison_report(comparison, choice=choice, divergence=divergence, diff_pages=pages)
+
+    write_reports(comparison, Sides(sides.baseline, sides.candidate, choice), outputs, report)
+    if told.writer is not None:
+        told.writer.finish(comparison, choice=choice, divergence=divergence)
+    if outputs.json_file is not None:
+        write_and_say(outputs.json_file, told.data.getvalue())
+    _write_certificate(run, outputs.certificate)
+    cases = gate_cases(comparison, gated.decision, flips=told.flips, determinism=gated.determinism, is_seed=gated.is_seed)
+    write_cases(outputs.junit, cases)
+    append_summary(os.environ, batch_comparison_markdown(report()))
+    annotate(os.environ, list(gate_annotations(cases, gated.decision)))
+    if outputs.prints_json:
+        typer.echo(told.data.getvalue().decode(), nl=False)
+    else:
+        for line in (*_gate_lines(run), *report_lines(report())):
+            typer.echo(line)
+
+
+def _gate_lines(run: GateRun) -> Iterator[str]:
+    """Yield what stands above the report: where the baseline came from, and what running the replays again showed."""
+    resolution, determinism = run.sides.resolution, run.gated.determinism
+    if resolution.choice != "named":
+        yield resolved_words(resolution.batch, resolution.choice, branch=resolution.branch, gate=resolution.gate)
+    history = history_words(run.gated.decision)
+    if history is not None:
+        yield history
+    if run.gated.decision is not None and run.sides.history_error is not None:
+        yield f"Baseline: the history could not be read, so the gate fails as unverified: {run.sides.history_error}"
+    if determinism is not None:
+        yield determinism_words(determinism)
+
+
+def _write_certificate(run: GateRun, path: Path | None) -> None:
+    if path is None:
+        return
+    certificate = run.certificate
+    if certificate is None:
+        say(f"{path} was not written: no gate policy decides this gate, so there is nothing to certify")
+    else:
+        write_and_say(path, certificate_bytes(certificate))
+
+
+def _remember(sides: GateSides, context: RunsContext) -> None:
+    """Remember the gate, as the platform computes it itself, and say so."""
+    report = sides.report(gate_key(os.environ, baseline=sides.baseline.batch.id, candidate=sides.candidate.batch.id))
+    added = remember_gate(context, report, actor=system_user())
+    branch = "without a branch" if report.branch is None else f"on {report.branch}"
+    state = "already remembered, nothing changed" if added.already_there else f"remembered {branch}"
+    say(f"gate {report.key}: {state}; {STANDING_WORDS[added.gate.standing]}")
