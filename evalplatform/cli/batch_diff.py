@@ -26,6 +26,9 @@ from evalplatform.reports.headline_words import baseline_words
 from evalplatform.reports.scenario_diff_lines import scenario_diff_lines
 from evalplatform.reports.trajectory_columns import trajectory_columns
 from evalplatform.stages.batch_diff import RunDiff, diff_page, diff_page_names, diff_pages, first_divergence, opened_run_diff
+from evalplatform.stages.gate import GatedComparison, gated_comparison
+from evalplatform.stages.gate_baseline import GateBaseline
+from evalplatform.stages.gate_view import gate_view
 
 PASSES, FAILS, NOT_ANSWERED = 0, 1, 2
 
@@ -35,13 +38,15 @@ def report_batches(sides: Sides, outputs: DiffOutputs) -> int:
     data = BytesIO()
     wants_json = outputs.prints_json or outputs.json_file is not None
     writer = V3Writer(data) if wants_json else None
-    comparison = compare_batches(sides.baseline.runs, sides.candidate.runs, on_row=None if writer is None else writer.add)
+    gated = gated_comparison(sides.baseline.runs, sides.candidate.runs, on_row=None if writer is None else writer.add)
+    comparison = gated.comparison
+    gate = gate_view(gated, GateBaseline(comparison.baseline, sides.choice))
     divergence = first_divergence(comparison, sides.baseline, sides.candidate)
     if writer is not None:
-        writer.finish(comparison, choice=sides.choice, divergence=divergence)
+        writer.finish(comparison, choice=sides.choice, divergence=divergence, gate=gate)
 
     def report(pages: Mapping[str, str] | None = None) -> BatchComparisonReport:
-        return batch_comparison_report(comparison, choice=sides.choice, divergence=divergence, diff_pages=pages)
+        return batch_comparison_report(comparison, choice=sides.choice, divergence=divergence, diff_pages=pages, gate=gate)
 
     write_reports(comparison, sides, outputs, report)
     if outputs.json_file is not None:
@@ -53,7 +58,7 @@ def report_batches(sides: Sides, outputs: DiffOutputs) -> int:
             typer.echo(baseline_words(comparison.baseline, comparison.candidate, sides.choice))
         for line in report_lines(report()):
             typer.echo(line)
-    return _exit_code(comparison)
+    return _exit_code(gated)
 
 
 def print_scenario(sides: Sides, scenario_id: str, outputs: DiffOutputs) -> int:
@@ -101,10 +106,10 @@ def _terminal_chars() -> int:
     return shutil.get_terminal_size((120, 40)).columns
 
 
-def _exit_code(comparison: BatchComparison) -> int:
-    if comparison.verdict == "incomparable":
+def _exit_code(gated: GatedComparison) -> int:
+    if not gated.is_answered:
         return NOT_ANSWERED
-    return FAILS if comparison.would_fail else PASSES
+    return FAILS if gated.fails else PASSES
 
 
 def report_lines(report: BatchComparisonReport) -> Iterator[str]:
