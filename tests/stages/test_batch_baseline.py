@@ -43,5 +43,5 @@ def test_a_partial_batch_is_no_baseline_and_is_compared_with_a_whole_one_itself(
     with project.opened() as opened:
         context = opened.runs_context()
         assert [chosen_batches(context, batch.id).baseline for batch in (later, partial)] == [whole, whole]
-        chosen = headline_batches(context.batches)
+        chosen = headline_batches(context.batches, context.gates)
         assert (chosen.candidate, chosen.baseline) == (later, whole)
