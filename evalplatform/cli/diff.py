@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from evalplatform.cli.project import ProjectOption
+from evalplatform.cli.replication import ReplicationOption
 
 if TYPE_CHECKING:
     from evalplatform.comparisons.batches.records import BaselineChoice
@@ -38,6 +39,7 @@ def diff(
     out_json: Annotated[Path | None, typer.Option(help="The comparison as JSON, schema version 3.")] = None,
     json_result: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     project: ProjectOption = None,
+    _replication: ReplicationOption = False,
 ) -> int:
     """Compare two batches scenario by scenario. Without batches: the newest one against the one recorded just before it.
 

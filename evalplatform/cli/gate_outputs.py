@@ -94,5 +94,7 @@ def _cut(data: bytes, most_bytes: int) -> bytes:
     if len(data) <= most_bytes:
         return data
     note = b"\n\n_Cut here: the summary of a step holds no more; the report that `--out-md` writes is whole._\n"
-    kept = data[: max(0, most_bytes - len(note))]
+    if most_bytes < len(note):
+        return b""
+    kept = data[: most_bytes - len(note)]
     return kept[: kept.rfind(b"\n") + 1] + note

@@ -23,6 +23,7 @@ from evalplatform.reports.batch_comparison_v3 import V3Writer
 from evalplatform.reports.batch_comparison_view import BatchComparisonReport
 from evalplatform.reports.gate_baseline_words import STANDING_WORDS, determinism_words, history_words, resolved_words
 from evalplatform.reports.gate_cases import flip_case, gate_annotations, gate_cases
+from evalplatform.reports.gate_view import GateView
 from evalplatform.reports.junit import JUnitCase
 from evalplatform.runs.remembered_gate import GateStrictness
 from evalplatform.stages.batch_diff import first_divergence
@@ -119,16 +120,17 @@ def _report(run: GateRun, told: _Rows, outputs: GateOutputs) -> None:
     sides, gated, comparison = run.sides, run.gated, run.gated.comparison
     choice = sides.resolution.choice
     divergence = first_divergence(comparison, sides.baseline, sides.candidate)
+    view = run.view()
 
     def report(pages: Mapping[str, str] | None = None) -> BatchComparisonReport:
-        return batch_comparison_report(comparison, choice=choice, divergence=divergence, diff_pages=pages)
+        return batch_comparison_report(comparison, choice=choice, divergence=divergence, diff_pages=pages, gate=view)
 
     write_reports(comparison, Sides(sides.baseline, sides.candidate, choice), outputs, report)
     if told.writer is not None:
-        told.writer.finish(comparison, choice=choice, divergence=divergence)
+        told.writer.finish(comparison, choice=choice, divergence=divergence, gate=view)
     if outputs.json_file is not None:
         write_and_say(outputs.json_file, told.data.getvalue())
-    _write_certificate(run, outputs.certificate)
+    _write_certificate(view, outputs.certificate)
     cases = gate_cases(comparison, gated.decision, flips=told.flips, determinism=gated.determinism, is_seed=gated.is_seed)
     write_cases(outputs.junit, cases)
     append_summary(os.environ, batch_comparison_markdown(report()))
@@ -154,14 +156,11 @@ def _gate_lines(run: GateRun) -> Iterator[str]:
         yield determinism_words(determinism)
 
 
-def _write_certificate(run: GateRun, path: Path | None) -> None:
-    if path is None:
-        return
-    certificate = run.certificate
-    if certificate is None:
+def _write_certificate(view: GateView | None, path: Path | None) -> None:
+    if path is not None and view is not None:
+        write_and_say(path, certificate_bytes(view.certificate))
+    elif path is not None:
         say(f"{path} was not written: no gate policy decides this gate, so there is nothing to certify")
-    else:
-        write_and_say(path, certificate_bytes(certificate))
 
 
 def _remember(sides: GateSides, context: RunsContext) -> None:

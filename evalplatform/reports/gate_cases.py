@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from evalplatform.comparisons.batches.records import BatchComparison, ScenarioChange
-from evalplatform.gates.records import GateDecision, ReplayDeterminism, ScenarioDecision, ScenarioReading, UnverifiedReason
+from evalplatform.gates.records import GateDecision, ReplayDeterminism, ScenarioDecision
 from evalplatform.kernel.text import plural
 from evalplatform.reports.batch_comparison_words import counts_of_both, incomparable_words, not_compared_reason, run_words
+from evalplatform.reports.gate_words import p_words, reading_words, side_words, suite_words
 from evalplatform.reports.junit import JUnitCase
 from evalplatform.reports.visible import with_visible_spaces
 from evalplatform.reports.workflow_commands import Annotation
@@ -13,24 +14,6 @@ from evalplatform.reports.workflow_commands import Annotation
 GROUP = "gate"
 DETERMINISM_GROUP = "replay determinism"
 ANSWER = "can be decided"
-READINGS: dict[ScenarioReading, str] = {
-    "flipped": "passed in the baseline and does not pass in the candidate",
-    "not_flipped": "no flip",
-    "unverified": "unverified",
-    "drop": "a drop in a critical scenario",
-    "pre_existing_failing": "failing before, no further drop",
-    "drop_significant": "a significant drop",
-    "listed_not_proven": "a drop that is listed, not proven",
-    "always_failing": "always failing",
-    "not_significant": "not significant",
-    "no_drop": "no drop",
-}
-UNVERIFIED: dict[UnverifiedReason, str] = {
-    "baseline_ungraded": "the baseline has no graded run of it",
-    "candidate_ungraded": "the candidate has no graded run of it",
-    "too_few_runs": "too few graded runs: even a total collapse could not be shown",
-    "legs_differ": "a replay stands against live runs",
-}
 
 
 def gate_cases(
@@ -88,14 +71,9 @@ def error_case(text: str) -> JUnitCase:
 
 
 def decided_words(decided: ScenarioDecision) -> str:
-    """Return how a scenario reads, with both sides' passes and the p-value where it has one, as one line."""
-    scenario = decided.scenario
-    reading = READINGS[decided.reading]
-    if decided.unverified_reason is not None:
-        reading = f"{reading}: {UNVERIFIED[decided.unverified_reason]}"
-    counts = [f"{side.passed}/{side.graded}" for side in (scenario.baseline, scenario.candidate)]
-    p = "" if decided.p is None or decided.tier == "critical" else f" (p {float(decided.p):.4f})"
-    return f"{decided.tier} {' → '.join(counts)}{p}: {reading}"
+    """Return how a scenario reads, with its tier, both sides and the p-value where it decides, as one line."""
+    p = "" if decided.p is None or decided.tier == "critical" else f" ({p_words(decided.p)})"
+    return f"{decided.tier} {side_words(decided)}{p}: {reading_words(decided)}"
 
 
 def _decided_case(decided: ScenarioDecision, *, is_seed: bool) -> JUnitCase:
@@ -111,12 +89,8 @@ def _of_the_whole(
     comparison: BatchComparison, decision: GateDecision | None, determinism: ReplayDeterminism | None, *, is_seed: bool
 ) -> Iterator[JUnitCase]:
     if decision is not None:
-        text = f"a drop spread over {plural(decision.suite_scenarios, 'scenario')}: exact stratified p {decision.suite_p:.4f}"
-        yield (
-            JUnitCase(group=GROUP, name="suite", outcome="failed", text=text)
-            if decision.suite_drop
-            else JUnitCase(group=GROUP, name="suite")
-        )
+        suite = JUnitCase(group=GROUP, name="suite")
+        yield suite.with_changes(outcome="failed", text=suite_words(decision)) if decision.suite_drop else suite
         if decision.history_error is not None:
             text = f"unverified: the history could not be read: {decision.history_error}"
             yield JUnitCase(group=GROUP, name="history", outcome="failed", text=text)

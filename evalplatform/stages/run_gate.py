@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from evalplatform.comparisons.batches.headline import headline_baseline
 from evalplatform.comparisons.batches.records import ScenarioChange
-from evalplatform.gates.certificate import Certificate, certificate_of
 from evalplatform.gates.history import History
 from evalplatform.gates.inputs import has_gate_policy, live_scenario_ids
 from evalplatform.kernel.errors import InputError, StorageError
+from evalplatform.reports.gate_view import GateView
 from evalplatform.runs.recordings import most_complete
 from evalplatform.runs.records import Batch
 from evalplatform.runs.remembered_gate import GateReport, GateStrictness
@@ -18,6 +18,7 @@ from evalplatform.stages.batch_sides import BatchSide, bundle_side, is_bundle_pa
 from evalplatform.stages.gate import NO_POOLS, GatedComparison, gated_comparison
 from evalplatform.stages.gate_baseline import GateBaseline, branch_baseline
 from evalplatform.stages.gate_history import read_history
+from evalplatform.stages.gate_view import gate_view
 from evalplatform.stages.replay_determinism import replay_determinism
 from evalplatform.stages.runs_context import RunsContext
 
@@ -94,20 +95,10 @@ class GateRun(NamedTuple):
     sides: GateSides
     gated: GatedComparison
 
-    @property
-    def certificate(self) -> Certificate | None:
-        """What anyone can derive the decision from again; None where no gate policy decides."""
-        if self.gated.decision is None:
-            return None
-        return certificate_of(
-            self.gated.decision,
-            baseline=self.sides.baseline.batch,
-            candidate=self.sides.candidate.batch,
-            choice=self.sides.resolution.choice,
-            branch=self.sides.resolution.branch,
-            history=self.sides.pinned,
-            strictness=self.sides.strictness,
-        )
+    def view(self, *, judge_agreement: str | None = None) -> GateView | None:
+        """Return what a report shows of the gate, its certificate included; None where no gate policy decides. See `gate_view`."""
+        sides = self.sides
+        return gate_view(self.gated, sides.resolution, history=sides.pinned, strictness=sides.strictness, judge_agreement=judge_agreement)
 
 
 def gate_sides(context: RunsContext | None, request: GateRequest) -> GateSides:
