@@ -1,13 +1,16 @@
 """A judge beside people: which pairs count, what is withheld, and what is said where there is no number."""
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evalplatform.comparisons.label_agreement import label_agreement, latest_labels, majority
+from evalplatform.comparisons.label_agreement import label_agreement, latest_labels, majority, verdict_agreement
 from evalplatform.comparisons.label_records import GradedAnswer, LabelAgreement
-from evalplatform.ports.labels import Label
+from evalplatform.ports.labels import Label, Verdict
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
@@ -153,3 +156,29 @@ def test_as_many_for_as_against_is_no_verdict() -> None:
 def test_the_order_of_labels_and_gradings_changes_nothing() -> None:
     labels = [a_label(number, float(7 * number % 60), labeller=who) for number in range(60) for who in ("ana", "ben")]
     assert compared(RISING, labels) == label_agreement(graded(RISING)[::-1], labels[::-1], pass_points=50.0)
+
+
+CASES = json.loads((Path(__file__).parents[1] / "cases" / "gates.json").read_text(encoding="utf-8"))["cases"]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case["kind"] == "agreement"], ids=lambda case: case["id"])
+def test_the_worked_agreements_of_judge_and_people(case: dict[str, Any]) -> None:
+    cells: list[tuple[str, tuple[Verdict, Verdict]]] = [
+        ("both_pass", ("passed", "passed")),
+        ("judge_pass_label_fail", ("passed", "failed")),
+        ("judge_fail_label_pass", ("failed", "passed")),
+        ("both_fail", ("failed", "failed")),
+    ]
+    found = verdict_agreement([pair for name, pair in cells for _ in range(case["input"][name])])
+    expected = case["expect"]
+    assert found.pairs == expected["n"]
+    if expected["withheld"]:
+        assert (found.agreement, found.kappa) == (None, None)
+        assert found.agreement_reason == f"withheld: {expected['n']} of 30 labelled answers"
+        return
+    assert found.agreement is not None
+    assert found.kappa is not None
+    assert found.agreement.rate == pytest.approx(expected["agreement"], rel=1e-12)
+    assert [found.agreement.ci_lo, found.agreement.ci_hi] == pytest.approx(expected["agreement_ci"], rel=1e-9)
+    assert (found.kappa.kappa, found.kappa.standard_error) == pytest.approx((expected["kappa"], expected["kappa_se"]), rel=1e-9)
+    assert [found.kappa.ci_lo, found.kappa.ci_hi] == pytest.approx(expected["kappa_ci"], rel=1e-9)

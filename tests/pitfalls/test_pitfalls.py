@@ -135,7 +135,10 @@ SHOWN_BY: dict[str, list[str]] = {
         "tests/stats/test_exact_drops.py::test_a_worked_drop_has_its_p_values_and_its_flag",
         "tests/stats/test_repeated_runs.py::test_a_night_drifts_from_the_worked_number_of_failures_on",
     ],
-    "X04": ["tests/stats/test_repeated_runs.py::test_a_hundred_flaky_scenarios_fail_a_gate_at_most_one_night_in_twenty"],
+    "X04": [
+        "tests/stats/test_repeated_runs.py::test_a_hundred_flaky_scenarios_fail_a_gate_at_most_one_night_in_twenty",
+        "tests/gates/test_false_gates.py::test_a_hundred_scenarios_that_each_fail_one_run_in_twenty_do_not_fail_the_gate",
+    ],
     "X05": ["tests/stats/test_repeated_runs.py::test_five_runs_catch_a_coin_flip_flake_with_15_in_16"],
     # Keys and object stores.
     "G01": ["tests/orchestration/test_partition_key_pitfalls.py::test_three_dimensions_are_refused_by_dagster_and_two_with_a_prefix_do"],

@@ -41,20 +41,6 @@ def test_a_night_without_a_graded_run_never_reads_as_clean() -> None:
     assert drift_rule(0, fail_rate=0.1).drift_at == 0
 
 
-@pytest.mark.parametrize(("given_", "expected"), cases("tarone_K"))
-def test_tests_that_cannot_reject_do_not_count(given_: dict[str, Any], expected: dict[str, Any]) -> None:
-    smallest = [Fraction(text) for text in given_["alpha_stars"]]
-    assert tarone_k(smallest, level=GATE_LEVEL) == expected["K"]
-    assert tarone_threshold(smallest, level=GATE_LEVEL) == GATE_LEVEL / expected["K"]
-
-
-@given(st.lists(st.fractions(0, 1), max_size=20))
-def test_at_most_k_tests_can_reach_the_threshold_and_k_is_the_smallest_such(smallest: list[Fraction]) -> None:
-    k = tarone_k(smallest, level=GATE_LEVEL)
-    assert sum(each <= GATE_LEVEL / k for each in smallest) <= k
-    assert all(sum(each <= GATE_LEVEL / fewer for each in smallest) > fewer for fewer in range(1, k))
-
-
 def test_five_runs_catch_a_coin_flip_flake_with_15_in_16() -> None:
     """Pitfall X05: 1 - p^n - (1-p)^n by enumeration; 97% would forget that five failures in a row look steady too."""
     runs, fail_rate = PITFALLS["X05"]["n"], PITFALLS["X05"]["p"]

@@ -13,12 +13,14 @@ from evalplatform.stats.tarone import tarone_k, tarone_threshold
 
 CASES = json.loads((Path(__file__).parents[1] / "cases" / "gates.json").read_text(encoding="utf-8"))["cases"]
 LEVEL = Fraction(1, 25)
-smallest_ps = st.lists(st.integers(1, 4_000).map(lambda parts: Fraction(1, parts)), max_size=60)
+smallest_ps = st.lists(st.fractions(0, 1) | st.integers(1, 4_000).map(lambda parts: Fraction(1, parts)), max_size=60)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case["kind"] == "tarone_K"], ids=lambda case: case["id"])
 def test_the_worked_cases(case: dict[str, Any]) -> None:
-    assert tarone_k([Fraction(each) for each in case["input"]["alpha_stars"]], level=LEVEL) == case["expect"]["K"]
+    smallest = [Fraction(text) for text in case["input"]["alpha_stars"]]
+    assert tarone_k(smallest, level=LEVEL) == case["expect"]["K"]
+    assert tarone_threshold(smallest, level=LEVEL) == LEVEL / case["expect"]["K"]
 
 
 @given(smallest_ps)
