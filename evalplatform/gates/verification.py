@@ -336,7 +336,7 @@ def _answer_problems(stated: Mapping[str, Json], readings: Mapping[str, str], *,
     differing = replays is not None and bool(replays["differing"])
     if stated["strictness"]["require_replay_determinism"] is not (replays is not None):
         yield "determinism and strictness contradict each other"
-    fails = not stated["is_seed"] and (bool(gating) or suite_drop or differing or stated["history_error"] is not None)
+    fails = differing or (not stated["is_seed"] and (bool(gating) or suite_drop or stated["history_error"] is not None))
     if stated["fails"] is not fails:
         yield f"fails is {stated['fails']}, and all of it together gives {fails}"
 

@@ -66,7 +66,7 @@ def threshold_words(decision: GateDecision) -> str:
 
 def answer_words(decision: GateDecision) -> str:
     """Return what a decision rests on, in a few words: `1 significant drop, 1 critical drop`; of one that passes that nothing gates."""
-    if decision.is_seed:
+    if decision.is_seed and not decision.fails:
         return "a batch against itself: the first baseline of its branch"
     return ", ".join(_reasons(decision)) or "no scenario gates, and no drop is spread over the suite"
 
