@@ -21,7 +21,7 @@ from evalplatform.reports.batch_comparison_markdown import batch_comparison_mark
 from evalplatform.reports.batch_comparison_report import batch_comparison_report
 from evalplatform.reports.batch_comparison_v3 import V3Writer
 from evalplatform.reports.batch_comparison_view import BatchComparisonReport
-from evalplatform.reports.gate_baseline_words import STANDING_WORDS, determinism_words, history_words, resolved_words
+from evalplatform.reports.gate_baseline_words import STANDING_WORDS, determinism_words, resolved_words
 from evalplatform.reports.gate_cases import flip_case, gate_annotations, gate_cases
 from evalplatform.reports.gate_view import GateView
 from evalplatform.reports.junit import JUnitCase
@@ -143,15 +143,15 @@ def _report(run: GateRun, told: _Rows, outputs: GateOutputs) -> None:
 
 
 def _gate_lines(run: GateRun) -> Iterator[str]:
-    """Yield what stands above the report: where the baseline came from, and what running the replays again showed."""
+    """Yield what stands above the report: where the baseline came from, and what running the replays again showed.
+
+    Nothing where a gate policy decides: the report's block of the gate says it.
+    """
+    if run.gated.decision is not None:
+        return
     resolution, determinism = run.sides.resolution, run.gated.determinism
     if resolution.choice != "named":
         yield resolved_words(resolution.batch, resolution.choice, branch=resolution.branch, gate=resolution.gate)
-    history = history_words(run.gated.decision)
-    if history is not None:
-        yield history
-    if run.gated.decision is not None and run.sides.history_error is not None:
-        yield f"Baseline: the history could not be read, so the gate fails as unverified: {run.sides.history_error}"
     if determinism is not None:
         yield determinism_words(determinism)
 

@@ -45,6 +45,7 @@ COLUMNS = (
     Column(label="Runs passed", numeric=False, meaning="Passed of graded runs: baseline → candidate."),
 )
 VIOLATIONS_COLUMN = Column(label="Violations", numeric=False, meaning="Policies that only one of the two compared runs breaches.")
+BESIDE_A_GATE = "These flags decide nothing: the gate decides by Fisher's test, with a threshold for all scenarios together."
 SHORT_COMMIT_CHARS = 12
 SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 TONES: dict[ChangeClass, Tone] = {
@@ -76,10 +77,10 @@ def batch_comparison_report(
     """
     pages = diff_pages or {}
     passages = (
-        None if gate is None else gate_passage(gate, comparison.candidate, pages),
+        None if gate is None else gate_passage(gate, comparison.baseline, comparison.candidate, pages),
         None if gate is None else sure_passage(gate, comparison.baseline, pages),
         _violations(comparison, pages),
-        _run_sets(comparison, pages),
+        _run_sets(comparison, pages, is_decided_by_policy=gate is not None),
         _one_run(comparison),
         _not_compared(comparison),
     )
@@ -227,7 +228,7 @@ def _violations(comparison: BatchComparison, pages: Mapping[str, str]) -> Passag
     return Passage(key="violations", title="Violations", items=tuple(items), notes=tuple(violation_summary(comparison)))
 
 
-def _run_sets(comparison: BatchComparison, pages: Mapping[str, str]) -> Passage | None:
+def _run_sets(comparison: BatchComparison, pages: Mapping[str, str], *, is_decided_by_policy: bool) -> Passage | None:
     report = comparison.run_sets
     if report is None:
         return None
@@ -244,7 +245,7 @@ def _run_sets(comparison: BatchComparison, pages: Mapping[str, str]) -> Passage 
         key="run-sets",
         title=run_set_title(report),
         items=tuple(items),
-        notes=tuple(run_set_summary(report)),
+        notes=(*run_set_summary(report), *([BESIDE_A_GATE] if is_decided_by_policy else [])),
         figure=pass_count_figure(comparison.changes),
     )
 

@@ -99,7 +99,12 @@ class V3Writer:
 
 
 def batch_comparison_v3(
-    comparison: BatchComparison, rows: Iterable[ScenarioChange], *, choice: BaselineChoice = "named", divergence: Divergence | None = None
+    comparison: BatchComparison,
+    rows: Iterable[ScenarioChange],
+    *,
+    choice: BaselineChoice = "named",
+    divergence: Divergence | None = None,
+    gate: GateView | None = None,
 ) -> bytes:
     """Return the file as bytes, of rows that are at hand; V3Writer writes it without holding them."""
     from io import BytesIO
@@ -108,7 +113,7 @@ def batch_comparison_v3(
     writer = V3Writer(out)
     for row in rows:
         writer.add(row)
-    writer.finish(comparison, choice=choice, divergence=divergence)
+    writer.finish(comparison, choice=choice, divergence=divergence, gate=gate)
     return out.getvalue()
 
 

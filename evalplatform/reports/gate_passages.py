@@ -6,7 +6,7 @@ from evalplatform.gates.records import GateDecision, ScenarioDecision
 from evalplatform.kernel.text import plural
 from evalplatform.reports.batch_comparison_view import Item, Passage
 from evalplatform.reports.batch_comparison_words import some_scenarios
-from evalplatform.reports.gate_baseline_words import resolved_words
+from evalplatform.reports.gate_baseline_words import determinism_words, history_words, resolved_words
 from evalplatform.reports.gate_view import GateView
 from evalplatform.reports.gate_words import (
     bound_words,
@@ -22,12 +22,14 @@ from evalplatform.reports.visible import with_visible_spaces
 from evalplatform.runs.records import Batch
 
 
-def gate_passage(view: GateView, candidate: Batch, pages: Mapping[str, str]) -> Passage:
+def gate_passage(view: GateView, baseline: Batch, candidate: Batch, pages: Mapping[str, str]) -> Passage:
     """Return the gate's block: the threshold, every scenario that gates or nearly does, and the rest by name or number.
+
+    It begins with where the baseline came from, unless it was named: the last gate of the branch, and the history that stands for it.
 
     Args:
         view: the gate.
-        candidate: the batch that was gated.
+        baseline, candidate: the two batches.
         pages: the page of the trajectory diff of a scenario, by id.
     """
     decision = view.decision
@@ -35,7 +37,7 @@ def gate_passage(view: GateView, candidate: Batch, pages: Mapping[str, str]) -> 
     return Passage(
         key="gate",
         title=f"Gate (gate policy, {_runs_words(candidate)})",
-        intro=(f"{threshold_words(decision)} (Fisher, Tarone)",),
+        intro=(*_baseline_lines(view, baseline), f"{threshold_words(decision)} (Fisher, Tarone)"),
         items=tuple(_gate_item(decided, decision, pages) for decided in shown),
         notes=tuple(_gate_notes(decision)),
     )
@@ -56,6 +58,16 @@ def sure_passage(view: GateView, baseline: Batch, pages: Mapping[str, str]) -> P
         items=tuple(_sure_item(decided, decision, pages) for decided in shown),
         notes=tuple(_sure_notes(view, baseline)),
     )
+
+
+def _baseline_lines(view: GateView, baseline: Batch) -> Iterator[str]:
+    if view.choice != "named":
+        yield resolved_words(baseline, view.choice, branch=view.branch, gate=view.gate)
+    history = history_words(view.decision)
+    if history is not None:
+        yield history
+    if view.decision.history_error is not None:
+        yield f"Baseline: the history could not be read, so the gate fails as unverified: {view.decision.history_error}"
 
 
 def _runs_words(candidate: Batch) -> str:
@@ -95,6 +107,8 @@ def _gate_notes(decision: GateDecision) -> Iterator[str]:
     if flips:
         yield f"{plural(len(flips), 'scenario')} with one run a side or a replay: a flip to failing decides, and no statistics."
     yield suite_words(decision)
+    if decision.determinism is not None:
+        yield determinism_words(decision.determinism)
     yield from bound_words()
 
 

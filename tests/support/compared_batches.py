@@ -9,7 +9,7 @@ from evalplatform.comparisons.batches.compare import compare_batches
 from evalplatform.comparisons.batches.records import BatchComparison, ScenarioChange
 from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
 from evalplatform.runs.bundle import BundleSummary, new_bundle
-from evalplatform.runs.records import BatchHeader, Outcome, PlannedScenario, Run, Violation
+from evalplatform.runs.records import BatchHeader, GateTier, Outcome, PlannedScenario, Run, Violation
 from evalplatform.runs.tolerance import PathTolerance
 from evalplatform.runs.trajectory import MessageStep, ToolCallStep, ToolResultStep, Trajectory, trajectory_digest
 
@@ -38,16 +38,20 @@ class Told:
         violations: Sequence[tuple[str, int]] | None = (),
         tolerance: PathTolerance | None = None,
         planned: int | None = None,
+        tier: GateTier = "standard",
     ) -> None:
         self.letters, self.tools, self.points, self.tolerance = letters, tuple(tools), points, tolerance
         self.violations = None if violations is None else tuple(Violation(policy=policy, step=step) for policy, step in violations)
+        self.tier: GateTier = tier
         self.planned = planned if planned is not None else max(1, len(letters))
 
 
 def batch_of(scenarios: dict[str, Told], *, hours: int = 0, truncated_reason: str | None = None, **header: Any) -> BundleSummary:
     """A finished batch of those scenarios."""
     at = AT + timedelta(hours=hours)
-    planned = {name: PlannedScenario(planned_runs=told.planned, tolerance=told.tolerance) for name, told in scenarios.items()}
+    planned = {
+        name: PlannedScenario(planned_runs=told.planned, tolerance=told.tolerance, tier=told.tier) for name, told in scenarios.items()
+    }
     facts = {"project": "shop", "commit": "c0ffee1", "agent": "shop-agent", "judge": "structural", "scenarios": planned, **header}
     runs = tuple(_run(name, told, order, at) for name, told in sorted(scenarios.items()) for order in range(len(told.letters)))
     return BundleSummary(BatchHeader(recorded_at=at, **facts), runs, True, truncated_reason)
