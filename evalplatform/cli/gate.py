@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from evalplatform.cli import gate_plan, gate_policy
 from evalplatform.cli.project import ProjectOption
 from evalplatform.cli.replication import ReplicationOption
 
@@ -67,3 +68,7 @@ def _refuse_options_before_a_command(context: typer.Context) -> None:
     if given:
         option = f"--{given[0].replace('_', '-')}"
         raise InputError(f"is an option of `gate` itself; options of `{context.invoked_subcommand}` stand behind it.", field=option)
+
+
+for module in (gate_plan, gate_policy):
+    module.add_commands(app)
