@@ -8,6 +8,7 @@ from benchmarks import (
     backfill,
     batch_comparison,
     batch_push,
+    gate_statistics,
     help_page,
     large_artifact,
     million_scores,
@@ -33,6 +34,7 @@ BENCHMARKS = (
     model_compare,
     batch_comparison,
     batch_push,
+    gate_statistics,
 )
 
 

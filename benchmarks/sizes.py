@@ -11,6 +11,7 @@ class Size:
     `registered` partitions have been made and are looked at, and a tenth of them.
     `compared_questions` are in each of four runs that are compared, and twice as many.
     `compared_scenarios` are in each of two batches that are compared, and in one that is pushed; and half as many.
+    `gate_scenarios` are in a gate, of `flag_table_runs` a side, and then of as many different run counts.
 
     `compiles_first`: measured processes find all modules compiled, as after a first run, even where the environment keeps Python from
     writing compiled modules. Compiling takes longer than all small benchmarks together, so they do without.
@@ -25,6 +26,8 @@ class Size:
     registered: int
     compared_questions: int
     compared_scenarios: int
+    gate_scenarios: int
+    flag_table_runs: int
     repeats: int
     compiles_first: bool
 
@@ -39,6 +42,8 @@ FULL = Size(
     registered=10_000,
     compared_questions=4_000,
     compared_scenarios=10_000,
+    gate_scenarios=1_000,
+    flag_table_runs=50,
     repeats=5,
     compiles_first=True,
 )
@@ -52,6 +57,8 @@ SMALL = Size(
     registered=200,
     compared_questions=60,
     compared_scenarios=100,
+    gate_scenarios=30,
+    flag_table_runs=10,
     repeats=1,
     compiles_first=False,
 )

@@ -7,6 +7,7 @@ together at most 0.04. The suite test decides alone only where none is flagged, 
 """
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 from evalplatform.gates.records import (
     LISTED_LEVEL,
@@ -46,41 +47,40 @@ def decide_gate(
         The decision, its scenarios by id.
     """
     ordered = sorted(scenarios, key=lambda scenario: scenario.scenario_id)
-    verified = [scenario for scenario in ordered if scenario.tier == "standard" and _is_tested(scenario)]
-    k = tarone_k([smallest_fisher_drop_p(scenario.baseline, scenario.candidate) for scenario in verified], level=SINGLE_LEVEL)
+    gaps = [_unverified_reason(scenario) for scenario in ordered]
+    tested = [one for one, gap in zip(ordered, gaps, strict=True) if gap is None and one.rule == "run_sets" and one.tier == "standard"]
+    k = tarone_k([smallest_fisher_drop_p(scenario.baseline, scenario.candidate) for scenario in tested], level=SINGLE_LEVEL)
     threshold = SINGLE_LEVEL / k
-    decided = tuple(_decided(scenario, k) for scenario in ordered)
+    decided = tuple(_decided(scenario, gap, threshold) for scenario, gap in zip(ordered, gaps, strict=True))
     spread = [(one.scenario.baseline, one.scenario.candidate) for one in decided if one.counts_for_k and one.reading != "drop_significant"]
+    suite_p = stratified_drop_p(spread)
     return GateDecision(
         scenarios=decided,
         k=k,
         threshold=threshold,
         suite_scenarios=len(spread),
-        suite_p=stratified_drop_p(spread),
-        suite_drop=is_stratified_drop(spread, level=SUITE_LEVEL),
+        suite_p=suite_p,
+        suite_drop=is_stratified_drop(spread, level=SUITE_LEVEL, p=suite_p),
         is_seed=is_seed,
         history_error=history_error,
         determinism=determinism,
     )
 
 
-def _is_tested(scenario: GateScenario) -> bool:
-    return scenario.rule == "run_sets" and _unverified_reason(scenario) is None
-
-
-def _decided(scenario: GateScenario, k: int) -> ScenarioDecision:
-    reason = _unverified_reason(scenario)
-    if reason is not None:
-        return ScenarioDecision(scenario=scenario, reading="unverified", unverified_reason=reason)
+def _decided(scenario: GateScenario, gap: UnverifiedReason | None, threshold: Fraction) -> ScenarioDecision:
+    if gap is not None:
+        return ScenarioDecision(scenario=scenario, reading="unverified", unverified_reason=gap)
     if scenario.rule == "flip":
         flipped = scenario.baseline_outcome == "passed" and scenario.candidate_outcome != "passed"
         return ScenarioDecision(scenario=scenario, reading="flipped" if flipped else "not_flipped")
+    p = fisher_drop_p(scenario.baseline, scenario.candidate)
+    is_critical = scenario.tier == "critical"
     return ScenarioDecision(
         scenario=scenario,
-        reading=_critical_reading(scenario) if scenario.tier == "critical" else _standard_reading(scenario, k),
-        p=fisher_drop_p(scenario.baseline, scenario.candidate),
+        reading=_critical_reading(scenario) if is_critical else _standard_reading(scenario, p, threshold),
+        p=p,
         smallest_p=smallest_fisher_drop_p(scenario.baseline, scenario.candidate),
-        unstable_critical=scenario.tier == "critical" and 0 < scenario.baseline.passed < scenario.baseline.graded,
+        unstable_critical=is_critical and 0 < scenario.baseline.passed < scenario.baseline.graded,
     )
 
 
@@ -115,9 +115,8 @@ def _critical_reading(scenario: GateScenario) -> ScenarioReading:
     return "pre_existing_failing" if scenario.candidate.passed < scenario.candidate.graded else "no_drop"
 
 
-def _standard_reading(scenario: GateScenario, k: int) -> ScenarioReading:
-    p = fisher_drop_p(scenario.baseline, scenario.candidate)
-    if p <= SINGLE_LEVEL / k:
+def _standard_reading(scenario: GateScenario, p: Fraction, threshold: Fraction) -> ScenarioReading:
+    if p <= threshold:
         return "drop_significant"
     if p <= LISTED_LEVEL:
         return "listed_not_proven"

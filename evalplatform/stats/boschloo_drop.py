@@ -125,7 +125,6 @@ def chance_of_a_flag(baseline: PassCount, candidate: PassCount, *, level: Fracti
     return Fraction(flagged, ways(margins))
 
 
-@lru_cache(maxsize=4_096)
 def flag_table(baseline_graded: int, candidate_graded: int, *, level: Fraction = FLAG_LEVEL) -> tuple[int | None, ...]:
     """Return what is flagged of every table with so many runs: for 0, 1, ... baseline passes the most candidate passes that are.
 
@@ -144,6 +143,11 @@ def flag_table(baseline_graded: int, candidate_graded: int, *, level: Fraction =
         (None, None, None, 0, 1)
     """
     refuse_ungraded(*(PassCount(passed=0, graded=graded) for graded in (baseline_graded, candidate_graded)))
+    return _flag_table(baseline_graded, candidate_graded, level)
+
+
+@lru_cache(maxsize=4_096)
+def _flag_table(baseline_graded: int, candidate_graded: int, level: Fraction) -> tuple[int | None, ...]:
     drops = list(_drops(baseline_graded, candidate_graded))
     beyond = sorted({p for p, _, _ in drops if p > level}, key=lambda p: (float(p), p))  # floats order nearly all of them, much faster
     further = bisect_left(beyond, True, key=lambda p: _bounds(baseline_graded, candidate_graded, p).lo > level)

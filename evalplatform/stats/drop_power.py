@@ -23,7 +23,7 @@ def is_verifiable(baseline_graded: int, candidate_graded: int, *, level: Fractio
     """
     if not (baseline_graded and candidate_graded):
         return False
-    return Fraction(1, comb(baseline_graded + candidate_graded, baseline_graded)) <= level
+    return level.denominator <= level.numerator * comb(baseline_graded + candidate_graded, baseline_graded)
 
 
 def significance_power(baseline: PassCount, runs: int, *, pass_rate: Fraction, threshold: Fraction) -> Fraction:

@@ -39,8 +39,7 @@ def fisher_drop_p(baseline: PassCount, candidate: PassCount) -> Fraction:
         Fisher, Journal of the Royal Statistical Society 98(1), 1935.
     """
     refuse_ungraded(baseline, candidate)
-    margins = margins_of(baseline, candidate)
-    return Fraction(drop_tails(margins)[most_baseline_passes(margins) - baseline.passed], ways(margins))
+    return _drop_p(margins_of(baseline, candidate), baseline.passed)
 
 
 def smallest_fisher_drop_p(baseline: PassCount, candidate: PassCount) -> Fraction:
@@ -56,7 +55,7 @@ def smallest_fisher_drop_p(baseline: PassCount, candidate: PassCount) -> Fractio
     """
     refuse_ungraded(baseline, candidate)
     margins = margins_of(baseline, candidate)
-    return Fraction(drop_tails(margins)[0], ways(margins))
+    return _drop_p(margins, most_baseline_passes(margins))
 
 
 def margins_of(baseline: PassCount, candidate: PassCount) -> Margins:
@@ -77,6 +76,11 @@ def most_baseline_passes(margins: Margins) -> int:
 def table_ways(margins: Margins, baseline_passes: int) -> int:
     """Return in how many of the ways the baseline has exactly so many passes."""
     return comb(margins[0], baseline_passes) * comb(margins[1], margins[2] - baseline_passes)
+
+
+@lru_cache(maxsize=65_536)
+def _drop_p(margins: Margins, baseline_passes: int) -> Fraction:
+    return Fraction(drop_tails(margins)[most_baseline_passes(margins) - baseline_passes], ways(margins))
 
 
 @lru_cache(maxsize=8_192)

@@ -64,13 +64,18 @@ def stratified_drop_p(scenarios: Sequence[SidePair]) -> float:
     return min(1.0, _tilted_tail(strata, observed))
 
 
-def is_stratified_drop(scenarios: Sequence[SidePair], *, level: Fraction) -> bool:
+def is_stratified_drop(scenarios: Sequence[SidePair], *, level: Fraction, p: float | None = None) -> bool:
     """Return whether the stratified p-value is at most `level`, ties included; near it, compared in fractions.
+
+    Args:
+        scenarios: graded passes of both sides.
+        level: at most so often chance alone may show as much.
+        p: `stratified_drop_p` of the same scenarios where that is known; else it is computed here.
 
     Raises:
         NoGradedRunsError: a side has no graded run.
     """
-    p = stratified_drop_p(scenarios)
+    p = stratified_drop_p(scenarios) if p is None else p
     if abs(p - float(level)) > EXACT_WITHIN * float(level):
         return p <= level
     return exact_stratified_drop_p(scenarios) <= level

@@ -28,7 +28,7 @@ def tarone_k(smallest_p_values: Sequence[Fraction], *, level: Fraction) -> int:
     """
     # At most K tests reach level / K when the K-th from 0, in order, does not. With K both what is allowed rises and what is reached falls,
     # so from the first K that suffices on, every one does.
-    ordered = sorted(smallest_p_values)
+    ordered = sorted(smallest_p_values, key=lambda p: (float(p), p))  # floats order nearly all of them, much faster
     return 1 + bisect_left(range(1, len(ordered)), True, key=lambda k: ordered[k] > level / k)
 
 

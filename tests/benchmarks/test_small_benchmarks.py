@@ -37,6 +37,10 @@ LAST_FIGURES = [
     "push, 100 scenarios x 4 runs, wall",
     "push, 100 scenarios x 4 runs, CPU to half as many",
     "push, 100 scenarios x 4 runs, peak memory to half as many",
+    "flag table, 10 v 10, 200 tables to one of SciPy, CPU",
+    "gate, 30 scenarios x 10 v 10, to its least arithmetic, CPU",
+    "30 different run counts, flag tables, CPU",
+    "30 different run counts, gate, CPU",
 ]
 
 
