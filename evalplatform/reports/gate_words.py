@@ -51,12 +51,14 @@ def p_words(p: Fraction | float) -> str:
 
 
 def frequency_words(p: Fraction) -> str:
-    """Return a p-value as a frequency: `about 1 time in 23`, and below 1 in 10,000 that it is less."""
+    """Return a p-value as a frequency: `about 1 time in 23`, below 1 in 10,000 that it is less, and of more than 2 in 3 tenths of times."""
     if p < RAREST:
         return "less than 1 time in 10,000"
-    times = 1 / p
-    nearest = int(times + Fraction(1, 2))
-    return "every time" if nearest == 1 and p == 1 else f"about 1 time in {nearest:,}"
+    nearest = int(1 / p + Fraction(1, 2))
+    if nearest > 1:
+        return f"about 1 time in {nearest:,}"
+    tenths = int(10 * p + Fraction(1, 2))
+    return "nearly every time" if tenths == 10 else f"about {tenths} times in 10"
 
 
 def threshold_words(decision: GateDecision) -> str:
