@@ -49,7 +49,7 @@ def policy_lines(standing: PolicyStanding) -> Iterator[str]:
 def difference_lines(standing: PolicyStanding) -> Iterator[str]:
     """Yield where the scenario file and the newest batch differ from the held policy, and the lines to change in the file."""
     if standing.file_differs:
-        yield "The scenario file differs from the held policy; `evalplatform run` and the gates of its batches follow the file. Lines to change:"
+        yield "The scenario file differs from the held policy; `evalplatform run` and gates of its batches follow the file. To change:"
         yield from _changes(standing.file_differs)
     if standing.batch_differs and standing.newest is not None:
         settings = ", ".join(difference.setting for difference in standing.batch_differs)
