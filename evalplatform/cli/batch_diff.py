@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 
 import orjson
@@ -15,6 +16,7 @@ from evalplatform.cli.files import write_if_changed
 from evalplatform.cli.results import table_lines
 from evalplatform.comparisons.batches.compare import compare_batches
 from evalplatform.comparisons.batches.records import BatchComparison, ScenarioChange
+from evalplatform.comparisons.label_records import VerdictAgreement
 from evalplatform.kernel.errors import UnknownNameError
 from evalplatform.kernel.text import plural
 from evalplatform.reports.batch_comparison_html import batch_comparison_html
@@ -29,6 +31,7 @@ from evalplatform.stages.batch_diff import RunDiff, diff_page, diff_page_names, 
 from evalplatform.stages.gate import GatedComparison, gated_comparison
 from evalplatform.stages.gate_baseline import GateBaseline
 from evalplatform.stages.gate_view import gate_view
+from evalplatform.stages.run_judge_agreement import judge_agreement
 
 PASSES, FAILS, NOT_ANSWERED = 0, 1, 2
 
@@ -40,7 +43,7 @@ def report_batches(sides: Sides, outputs: DiffOutputs) -> int:
     writer = V3Writer(data) if wants_json else None
     gated = gated_comparison(sides.baseline.runs, sides.candidate.runs, on_row=None if writer is None else writer.add)
     comparison = gated.comparison
-    gate = gate_view(gated, GateBaseline(comparison.baseline, sides.choice))
+    gate = gate_view(gated, GateBaseline(comparison.baseline, sides.choice), judge_agreement=agreement_with_labels(gated, sides))
     divergence = first_divergence(comparison, sides.baseline, sides.candidate)
     if writer is not None:
         writer.finish(comparison, choice=sides.choice, divergence=divergence, gate=gate)
@@ -104,6 +107,13 @@ def _say_page_is_left_out(outputs: DiffOutputs) -> None:
 def _terminal_chars() -> int:
     """The terminal's width; 120 where the output is no terminal and COLUMNS is not set."""
     return shutil.get_terminal_size((120, 40)).columns
+
+
+def agreement_with_labels(gated: GatedComparison, sides: Sides) -> VerdictAgreement | None:
+    """Return how far the judge agrees with labels, where a gate policy decides and a project is open."""
+    if gated.decision is None or sides.labels is None:
+        return None
+    return judge_agreement(chain(sides.baseline.runs.runs(), sides.candidate.runs.runs()), sides.labels)
 
 
 def _exit_code(gated: GatedComparison) -> int:

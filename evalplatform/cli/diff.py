@@ -12,17 +12,19 @@ from evalplatform.cli.replication import ReplicationOption
 
 if TYPE_CHECKING:
     from evalplatform.comparisons.batches.records import BaselineChoice
+    from evalplatform.ports.labels import LabelStore
     from evalplatform.stages.batch_sides import BatchSide
 
 BATCH_HELP = "A batch id, or what only one id begins or ends with; or the file of a bundle."
 
 
 class Sides(NamedTuple):
-    """The two batches of a comparison, and why the baseline is the one."""
+    """The two batches of a comparison, why the baseline is the one, and where labels are; None where no project is open."""
 
     baseline: "BatchSide"
     candidate: "BatchSide"
     choice: "BaselineChoice"
+    labels: "LabelStore | None" = None
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -79,7 +81,7 @@ def _sides(baseline: str | None, candidate: str | None, project: Path | None) ->
             return stored_side(matching_id(name, opened.batch_store.ids()), batches=opened.batch_store, objects=opened.store)
 
         if baseline is not None and candidate is not None:
-            yield Sides(side(baseline), side(candidate), "named")
+            yield Sides(side(baseline), side(candidate), "named", opened.label_store)
         else:
             chosen = headline_batches(opened.batch_store, opened.gate_store)
-            yield Sides(side(chosen.baseline.id), side(chosen.candidate.id), chosen.choice)
+            yield Sides(side(chosen.baseline.id), side(chosen.candidate.id), chosen.choice, opened.label_store)

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from evalplatform.comparisons.batches.records import BaselineChoice, BatchComparison, ChangeClass, ScenarioChange
+from evalplatform.comparisons.batches.records import BaselineChoice, BatchComparison, ChangeClass, ComparisonVerdict, ScenarioChange
+from evalplatform.gates.records import ReplayDeterminism
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.batch_comparison_view import BatchComparisonReport, Filter, Item, Passage
@@ -65,6 +66,7 @@ def batch_comparison_report(
     divergence: Divergence | None = None,
     diff_pages: Mapping[str, str] | None = None,
     gate: GateView | None = None,
+    determinism: ReplayDeterminism | None = None,
 ) -> BatchComparisonReport:
     """Return the report of a comparison.
 
@@ -74,6 +76,7 @@ def batch_comparison_report(
         divergence: where the first changed scenario's runs part; None where none do, or it is not known.
         diff_pages: for each scenario that has one, the page of the diff of the two runs that were compared, as a relative path.
         gate: what the gate policy makes of it; None where no policy decides.
+        determinism: what running the replays again showed, where no policy decides; None where it was not asked for.
     """
     pages = diff_pages or {}
     passages = (
@@ -87,9 +90,15 @@ def batch_comparison_report(
     columns = _columns(comparison)
     return BatchComparisonReport(
         page=_page(comparison, choice, decides_by_run_sets=gate is not None),
-        headline=headline_of(comparison, choice=choice, divergence=divergence, decision=None if gate is None else gate.decision),
+        headline=headline_of(
+            comparison,
+            choice=choice,
+            divergence=divergence,
+            decision=None if gate is None else gate.decision,
+            determinism=determinism,
+        ),
         headline_href=None if divergence is None else pages.get(divergence.scenario_id),
-        verdict=comparison.verdict,
+        verdict=_verdict_shown(comparison, gate),
         counts=counts_line(comparison) if comparison.compared else "",
         filters=tuple(_filters(comparison)),
         caption=tolerance_caption(comparison),
@@ -98,6 +107,15 @@ def batch_comparison_report(
         lines=(*tolerance_lines(comparison), *_unlisted(comparison)),
         passages=tuple(passage for passage in passages if passage is not None),
     )
+
+
+def _verdict_shown(comparison: BatchComparison, gate: GateView | None) -> ComparisonVerdict:
+    """Return what colours the headline: where a gate policy decides, its answer."""
+    if gate is None:
+        return comparison.verdict
+    if gate.decision.fails:
+        return "regressed"
+    return "improved" if comparison.verdict == "improved" else "clean"
 
 
 def _page(comparison: BatchComparison, choice: BaselineChoice, *, decides_by_run_sets: bool) -> Page:

@@ -42,7 +42,7 @@ class BatchComparisonReport(Value):
             sections and figures are empty.
         headline: the gate's answer, above all else.
         headline_href: the page of the diff where the first changed scenario's runs part; None without one.
-        verdict: for colours.
+        verdict: for colours; by the gate policy where one decides.
         counts: the line of counts below the verdict.
         filters: the classes of that line.
         caption: what the path tolerance classes mean; None where nothing is declared.

@@ -18,6 +18,7 @@ from evalplatform.reports.gate_words import (
     suite_words,
     threshold_words,
 )
+from evalplatform.reports.readiness_report import agreement_words
 from evalplatform.reports.visible import with_visible_spaces
 from evalplatform.runs.records import Batch
 
@@ -159,6 +160,6 @@ def _pool_words(decided: ScenarioDecision) -> str:
 
 def _sure_notes(view: GateView, baseline: Batch) -> Iterator[str]:
     yield f"{resolved_words(baseline, view.choice, branch=view.branch, gate=view.gate)}."
-    agreement = "" if view.judge_agreement is None else f" {view.judge_agreement}"
+    agreement = "" if view.judge_agreement is None else f" Agreement with people's labels: {agreement_words(view.judge_agreement)}."
     yield f"Judge: {view.judge}.{agreement}"
     yield "A p-value says how often chance alone shows as much. It does not say how probable a regression is."

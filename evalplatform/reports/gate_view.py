@@ -1,6 +1,7 @@
 """What the report of a comparison is given of a gate, where a gate policy decides it."""
 
 from evalplatform.comparisons.batches.records import BaselineChoice
+from evalplatform.comparisons.label_records import VerdictAgreement
 from evalplatform.gates.certificate import Certificate
 from evalplatform.gates.records import GateDecision
 from evalplatform.kernel.values import Value
@@ -17,7 +18,7 @@ class GateView(Value):
         branch: the branch that was gated against; None where none was.
         gate: the remembered gate that the baseline was found by, or None.
         judge: who graded the candidate's runs.
-        judge_agreement: how far that judge agrees with people, as a sentence; None where it was not looked at.
+        judge_agreement: how far its verdicts of the gated runs agree with people's labels; None where no labels were at hand.
     """
 
     decision: GateDecision
@@ -26,4 +27,4 @@ class GateView(Value):
     branch: str | None = None
     gate: RememberedGate | None = None
     judge: str
-    judge_agreement: str | None = None
+    judge_agreement: VerdictAgreement | None = None

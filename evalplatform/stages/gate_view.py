@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from evalplatform.comparisons.label_records import VerdictAgreement
 from evalplatform.gates.certificate import certificate_of
 from evalplatform.reports.gate_view import GateView
 from evalplatform.runs.remembered_gate import GateStrictness
@@ -15,7 +16,7 @@ def gate_view(
     *,
     history: Sequence[str] | None = None,
     strictness: GateStrictness | None = None,
-    judge_agreement: str | None = None,
+    judge_agreement: VerdictAgreement | None = None,
 ) -> GateView | None:
     """Return what a report shows of a gate; None where no gate policy decides.
 
@@ -24,7 +25,7 @@ def gate_view(
         baseline: where the baseline came from.
         history: the ids of the batches that were pooled, newest first; None where no history was asked for.
         strictness: how strictly it was gated; None for the default.
-        judge_agreement: how far the judge agrees with people, as a sentence; None where it was not looked at.
+        judge_agreement: how far the judge agrees with people; None where no labels were at hand.
     """
     if gated.decision is None:
         return None

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from evalplatform.comparisons.batches.headline import headline_baseline
 from evalplatform.comparisons.batches.records import ScenarioChange
+from evalplatform.comparisons.label_records import VerdictAgreement
 from evalplatform.gates.history import History
 from evalplatform.gates.inputs import has_gate_policy, live_scenario_ids
 from evalplatform.kernel.errors import InputError, StorageError
@@ -97,7 +98,7 @@ class GateRun(NamedTuple):
     sides: GateSides
     gated: GatedComparison
 
-    def view(self, *, judge_agreement: str | None = None) -> GateView | None:
+    def view(self, *, judge_agreement: VerdictAgreement | None = None) -> GateView | None:
         """Return what a report shows of the gate, its certificate included; None where no gate policy decides. See `gate_view`."""
         sides = self.sides
         return gate_view(self.gated, sides.resolution, history=sides.pinned, strictness=sides.strictness, judge_agreement=judge_agreement)

@@ -11,8 +11,10 @@ from jsonschema import Draft202012Validator
 
 from evalplatform.comparisons.batches.records import ScenarioChange
 from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
+from evalplatform.comparisons.label_agreement import verdict_agreement
 from evalplatform.gates.records import HistoryPool, ReplayDeterminism
 from evalplatform.gates.verification import verify_certificate
+from evalplatform.ports.labels import Verdict
 from evalplatform.reports.batch_comparison_html import batch_comparison_html
 from evalplatform.reports.batch_comparison_markdown import batch_comparison_markdown, lines_above, lines_below
 from evalplatform.reports.batch_comparison_report import batch_comparison_report
@@ -32,6 +34,8 @@ from tests.support.snapshots import assert_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 POLICY = {"target_drop": 50}
+RATED: list[tuple[Verdict, Verdict]] = [*[("passed", "passed")] * 25, *[("failed", "failed")] * 20, *[("passed", "failed")] * 5]
+AGREEMENT = verdict_agreement(RATED)
 
 
 def runs_of(batch: BundleSummary) -> BatchRuns:
@@ -94,7 +98,7 @@ def test_the_worked_gate_is_printed_with_its_threshold_its_suite_and_its_bound()
 
 
 def test_the_markdown_and_the_page_say_the_same() -> None:
-    report, _, _ = gate_of(*the_worked_gate(), judge_agreement="It agrees with people on 45 of 50 runs.")
+    report, _, _ = gate_of(*the_worked_gate(), judge_agreement=AGREEMENT)
     assert_snapshot(SNAPSHOTS / "gated_comparison.md", batch_comparison_markdown(report))
     html = batch_comparison_html(report)
     assert "<script" not in html
@@ -105,14 +109,15 @@ def test_the_markdown_and_the_page_say_the_same() -> None:
 
 
 def test_how_sure_speaks_of_what_gates_or_is_listed_and_of_nothing_else() -> None:
-    report, _, _ = gate_of(*the_worked_gate(), judge_agreement="It agrees with people on 45 of 50 runs.")
+    report, _, _ = gate_of(*the_worked_gate(), judge_agreement=AGREEMENT)
     passage = next(passage for passage in report.passages if passage.key == "how-sure")
     told = {item.scenario_id: item.text for item in passage.items}
     assert list(told) == ["collapse", "half", "refund"]
     assert "if nothing had changed, a drop this large would happen less than 1 time in 10,000" in told["collapse"]
     assert "about 1 time in 23; p 0.0433 is above the threshold 0.0200 (0.04 divided by K = 2); listed, not proven" in told["half"]
     assert "about 1 time in 2; any drop of a critical scenario gates" in told["refund"]
-    assert "Judge: structural. It agrees with people on 45 of 50 runs." in passage.notes
+    agreement = "90.0% [78.6%, 95.7%] of 50 labelled runs, kappa +0.80 [+0.64, +0.96]"
+    assert f"Judge: structural. Agreement with people's labels: {agreement}." in passage.notes
     assert not any("probability" in text for text in (*told.values(), *passage.notes))
 
 
