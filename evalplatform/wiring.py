@@ -126,18 +126,14 @@ class OpenedProject:
         """The project's recorded batches, in the database of the ledger."""
         from evalplatform.adapters.batches.open import open_batch_store
 
-        settings = self.project.settings
-        open_ = partial(open_batch_store, self.database_url, project=settings.project, tenant=settings.tenant)
-        return self._database_start.outlasted(open_)
+        return self._database_start.outlasted(partial(open_batch_store, self.database_url, **self._owner))
 
     @cached_property
     def gate_store(self) -> GateStore:
         """The project's remembered gates and its held gate policy, in the database of the ledger."""
         from evalplatform.adapters.gates.open import open_gate_store
 
-        settings = self.project.settings
-        open_ = partial(open_gate_store, self.database_url, project=settings.project, tenant=settings.tenant)
-        return self._database_start.outlasted(open_)
+        return self._database_start.outlasted(partial(open_gate_store, self.database_url, **self._owner))
 
     def suite_context(
         self,
@@ -184,8 +180,7 @@ class OpenedProject:
         """Say whether any batch of the project is stored, without making or migrating a database; raises StorageUnavailableError."""
         from evalplatform.adapters.batches.open import holds_batches
 
-        settings = self.project.settings
-        return holds_batches(self.database_url, project=settings.project, tenant=settings.tenant)
+        return holds_batches(self.database_url, **self._owner)
 
     def runs_context(self) -> RunsContext:
         """Return what the stages of the agent side need."""
@@ -287,6 +282,11 @@ class OpenedProject:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def _owner(self) -> dict[str, str]:
+        """Whose batches and gates these are, as their stores take it."""
+        return {"project": self.project.settings.project, "tenant": self.project.settings.tenant}
 
     # One each for all that is opened: an outage that has outlasted the patience fails what comes after it at once.
     @cached_property

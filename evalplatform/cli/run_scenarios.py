@@ -25,6 +25,9 @@ def run(
     runs: Annotated[
         int | None, typer.Option(min=1, max=50, show_default="gate.runs of the file, else 1", help="How often each live scenario runs.")
     ] = None,
+    baseline_branch: Annotated[
+        str | None, typer.Option(help="Run each live scenario as often as its history on this branch and the gate policy ask for.")
+    ] = None,
     scenario: Annotated[list[str] | None, typer.Option(show_default="all", help="Only this scenario; repeat it.")] = None,
     max_cost_usd: Annotated[
         float | None, typer.Option(min=0, help="Start no run that could pass this; the first runs alone, its cost being unknown.")
@@ -52,6 +55,7 @@ def run(
     opened_project = required_project(project)
     scenario_set = project_scenarios(opened_project)
     check_places([("--out", out)], inputs=[path for path in (opened_project.file, scenario_set.file) if path is not None])
+    planned_runs = _planned_runs(opened_project, scenario_set, baseline_branch, runs=runs)
     origin = run_origin(opened_project.root, environ=os.environ, commit=commit, branch=branch)
     if origin.note is not None:
         say(f"note: {origin.note}")
@@ -60,6 +64,7 @@ def run(
         bundles_folder=opened_project.state_folder / FOLDER,
         only=tuple(scenario or ()),
         runs=runs,
+        planned_runs=planned_runs,
         max_cost_usd=max_cost_usd,
         commit=origin.commit,
         branch=origin.branch,
@@ -70,6 +75,34 @@ def run(
     done = _recorded(request, opened_project)
     _print(done, as_json=json_result)
     return DONE if done.recorded.truncated_reason is None and done.bundle.batch.graded_runs else NOT_ANSWERED
+
+
+def _planned_runs(project: "Project", scenario_set: "ScenarioSet", branch: str | None, *, runs: int | None) -> dict[str, int] | None:
+    """Return the run plan of a branch's history by the scenario file's policy, and say it; None where none is asked for or can be made."""
+    from evalplatform.cli.console import say
+    from evalplatform.kernel.errors import InputError, StorageError
+    from evalplatform.reports.gate_plan_words import plan_notes, plan_sentence, unavailable_sentence
+    from evalplatform.stages.gate_plan import branch_plan
+    from evalplatform.wiring import OpenedProject
+
+    if branch is None:
+        return None
+    if runs is not None:
+        raise InputError("asks for a run plan, and --runs for a number of runs: leave one out.", field="--baseline-branch")
+    if scenario_set.policy is None:
+        raise InputError(
+            "asks for a run plan, and the scenario file has no gate policy to plan by: add a `gate:` block.", field="--baseline-branch"
+        )
+    try:
+        with OpenedProject(project) as opened:
+            found = branch_plan(opened.runs_context(), branch, scenario_set.live_tiers, scenario_set.policy)
+    except StorageError as error:
+        say(unavailable_sentence(scenario_set.default_runs, str(error)))
+        return None
+    say(plan_sentence(found.plan, branch))
+    for note in plan_notes(found.plan):
+        say(note)
+    return found.plan.runs_by_scenario
 
 
 def project_scenarios(project: "Project") -> "ScenarioSet":

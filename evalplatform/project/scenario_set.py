@@ -1,7 +1,7 @@
 """A loaded scenario set: every name resolved, every pattern and schema checked."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.errors import UnknownNameError
 from evalplatform.kernel.values import Value
 from evalplatform.runs.agent_settings import AgentSettings
-from evalplatform.runs.gate_policy import GatePolicy
+from evalplatform.runs.gate_policy import GatePolicy, HeldPolicy
 from evalplatform.runs.records import GateTier, PlannedScenario
 from evalplatform.runs.scenario import Scenario
 
@@ -88,6 +88,17 @@ class ScenarioSet:
         if scenario.gate_tier is not None:
             return scenario.gate_tier
         return "standard" if self.policy is None else self.policy.tier_of(scenario.tags)
+
+    @property
+    def live_tiers(self) -> dict[str, GateTier]:
+        """The tier of each live scenario, by id."""
+        return {scenario.id: self.tier(scenario) for scenario in self.scenarios if scenario.replay is None}
+
+    def under_policy(self, policy: HeldPolicy) -> "ScenarioSet":
+        """Return the same scenarios under a policy that the platform holds; it moves single scenarios before the file's own tiers do."""
+        moved = policy.tier_by_scenario
+        scenarios = tuple(one.with_changes(gate_tier=moved[one.id]) if one.id in moved else one for one in self.scenarios)
+        return replace(self, policy=policy, scenarios=scenarios)
 
     def planned(self, scenario: Scenario, runs: int | None = None) -> PlannedScenario:
         """Return what a batch declares of a scenario. A replay is the same every time, so it is planned once whatever `runs` says."""

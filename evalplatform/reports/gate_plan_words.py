@@ -34,6 +34,11 @@ def plan_sentence(plan: GatePlan, branch: str) -> str:
     return f"Run plan from the history of {branch}: {runs} of {plural(len(plan.rows), 'live scenario')}; {covered:,} reach their target."
 
 
+def unavailable_sentence(runs: int, reason: str) -> str:
+    """Return that there is no plan, what is run instead, and why."""
+    return f"run plan unavailable: every scenario runs {plural(runs, 'time')} ({reason.rstrip('.')})"
+
+
 def plan_notes(plan: GatePlan) -> Iterator[str]:
     """Yield what a plan does not reach: what no number of runs covers, what lacks history, and what the cap leaves short; by name."""
     for status in ("not_covered", "always_failing", "not_enough_history"):

@@ -114,7 +114,7 @@ def readiness_page(readiness: Readiness, standing: PolicyStanding, branch: str) 
         headline_facts=readiness_facts(readiness),
         notices=tuple(Notice(level="note", text=note) for note in readiness_notes(readiness, standing, branch)),
         sections=tuple(sections),
-        facts=(Fact(label="Branch", value=branch), Fact(label="Policy", value=policy_sentence(standing))),
+        facts=(Fact(label="Branch", value=branch), Fact(label="Policy", value=policy_sentence(standing).removeprefix("Policy "))),
     )
 
 

@@ -205,6 +205,12 @@ class BatchHeader(Value):
         return json_digest(self.model_dump(mode="json", exclude={"recorded_at"}))
 
     @property
+    def digest_without_runs(self) -> str:
+        """The same without how many runs are planned: what a batch has in common with one that another run plan was made for."""
+        planned = {name: one.with_changes(planned_runs=1) for name, one in self.scenarios.items()}
+        return self.with_changes(scenarios=planned).digest
+
+    @property
     def policy_digest(self) -> str | None:
         """The digest of the gate policy, or None without one."""
         return None if self.policy is None else json_digest(self.policy)

@@ -15,15 +15,19 @@ def new_bundle_path(folder: Path, header: BatchHeader) -> Path:
     return folder / f"{header.recorded_at:%Y%m%dt%H%M%S%f}-{header.digest.removeprefix('sha256:')[:8]}{BUNDLE_ENDING}"
 
 
-def open_bundle_of(folder: Path, header: BatchHeader) -> ClaimedBundle | None:
+def open_bundle_of(folder: Path, header: BatchHeader, *, whatever_runs: bool = False) -> ClaimedBundle | None:
     """Lock and return the newest bundle of the folder that was begun as this header says and never ended, or None.
+
+    With `whatever_runs` it may plan other numbers of runs: it was begun by another run plan, and keeps that.
 
     A bundle without a whole first line is left alone, since its process was killed before it recorded anything, and so is one that another
     process is recording into.
     """
     for path in sorted(folder.glob(f"*{BUNDLE_ENDING}"), reverse=True):
         try:
-            if read_header(path).digest != header.digest:
+            found = read_header(path)
+            is_same = found.digest_without_runs == header.digest_without_runs if whatever_runs else found.digest == header.digest
+            if not is_same:
                 continue
             claimed = claimed_bundle(path)
         except BundleError:

@@ -19,7 +19,7 @@ from evalplatform.runs.agent_settings import AgentSettings
 from evalplatform.runs.bundle import BundleSummary, new_bundle, read_bundle, read_header, read_recording
 from evalplatform.runs.bundle_file import nothing_recorded
 from evalplatform.runs.bundle_reopened import ClaimedBundle, claimed_bundle
-from evalplatform.runs.records import BatchHeader, CiEvent
+from evalplatform.runs.records import BatchHeader, CiEvent, PlannedScenario
 from evalplatform.runs.scenario import Scenario
 from evalplatform.stages.agent_identity import AgentIdentity, agent_identity
 from evalplatform.stages.open_bundles import new_bundle_path, open_bundle_of
@@ -66,6 +66,7 @@ class BatchRequest:
         scenario_set: the scenarios, the agent, the judges.
         only: ids of the scenarios to run; empty for all.
         runs: how often a live scenario runs; None for what the scenario file says.
+        planned_runs: how often each live scenario runs, by id, as a run plan says; None without one.
         max_cost_usd: the spend cap, over the agent's runs; None for none.
         commit, branch, ci_event: what is evaluated.
         flaw_at_end: asked once all runs are made: why they are not of that commit, or None.
@@ -77,6 +78,7 @@ class BatchRequest:
     bundles_folder: Path
     only: tuple[str, ...] = ()
     runs: int | None = None
+    planned_runs: Mapping[str, int] | None = None
     max_cost_usd: float | None = None
     commit: str | None = None
     branch: str | None = None
@@ -89,6 +91,11 @@ class BatchRequest:
         """The scenarios to run, in the order of the file; UnknownNameError where one is asked for that there is not."""
         wanted = {self.scenario_set.scenario(scenario_id).id for scenario_id in self.only}
         return tuple(scenario for scenario in self.scenario_set.scenarios if not wanted or scenario.id in wanted)
+
+    def planned(self, scenario: Scenario) -> PlannedScenario:
+        """Return what the batch declares of a scenario."""
+        runs = self.runs if self.planned_runs is None else self.planned_runs.get(scenario.id)
+        return self.scenario_set.planned(scenario, runs)
 
 
 class BegunBatch(NamedTuple):
@@ -141,9 +148,10 @@ async def run_batch(
     header = _header(request, ports, scenarios)
     async with AsyncExitStack() as opened:
         claimed, left_open = _claimed(request, header)
+        path = _path(request, header) if claimed is None else claimed.path
         if claimed is not None:
             opened.callback(claimed.close)
-        path = _path(request, header) if claimed is None else claimed.path
+            header = read_header(path)  # a batch that was begun by another run plan keeps that
         # Not the file's name: another batch may be written to a file of that name, and must not find these calls in the ledger.
         batch_key = (None if claimed is None else read_recording(path)) or secrets.token_hex(16)
         # Opened before the bundle is begun or changed: what cannot be opened leaves all as it was.
@@ -161,13 +169,9 @@ async def run_batch(
                 left_open=left_open,
             )
         )
+        concurrency = replay.concurrency if agent is None else agent.concurrency
         recorded = await record_runs(
-            RunPlan(
-                scenarios=scenarios,
-                planned=header.scenarios,
-                concurrency=replay.concurrency if agent is None else agent.concurrency,
-                max_cost_usd=request.max_cost_usd,
-            ),
+            RunPlan(scenarios=scenarios, planned=header.scenarios, concurrency=concurrency, max_cost_usd=request.max_cost_usd),
             bundle,
             kept=kept,
             agent_of=lambda scenario: agent if agent is not None and scenario.replay is None else replay,
@@ -196,21 +200,23 @@ def _header(request: BatchRequest, ports: RunPorts, scenarios: Sequence[Scenario
         scenario_set_digest=scenario_set.digest,
         set_scenarios=len(scenario_set.scenarios),
         policy=scenario_set.policy_json,
-        scenarios={scenario.id: scenario_set.planned(scenario, request.runs) for scenario in scenarios},
+        scenarios={scenario.id: request.planned(scenario) for scenario in scenarios},
     )
 
 
 def _claimed(request: BatchRequest, header: BatchHeader) -> tuple[ClaimedBundle | None, Path | None]:
     """Return the bundle that is gone on with, locked, or None to begin one; and the unfinished one that is left as it is, or None."""
     if request.out is None:
-        claimed = open_bundle_of(request.bundles_folder, header)
+        claimed = open_bundle_of(request.bundles_folder, header, whatever_runs=request.planned_runs is not None)
         if claimed is None or header.commit is not None:
             return claimed, None
         claimed.close()
         return None, claimed.path
     if not request.out.exists() or nothing_recorded(request.out):
         return None, None
-    if read_header(request.out).digest != header.digest:
+    there = read_header(request.out)
+    is_same = there.digest_without_runs == header.digest_without_runs if request.planned_runs is not None else there.digest == header.digest
+    if not is_same:
         raise BundleError("is there already, and holds another batch: name a new file.", file=request.out)
     return claimed_bundle(request.out), None
 

@@ -52,7 +52,7 @@ def test_the_shipped_example_runs_and_its_bundle_is_stored_and_compared(example:
     assert command("push", worse["bundle"]).code == 0
     compared = command("diff")
     assert compared.code == 1
-    assert "regressed" in compared.out
+    assert "The gate would fail (1 critical drop)" in compared.out
     assert "refund-under-threshold" in compared.out
 
 
