@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from evalplatform.adapters.run_origin import is_pull_request, pushed_branch
-from evalplatform.cli.batch_diff import report_lines, write_and_say, write_reports
+from evalplatform.cli.batch_diff import agreement_with_labels, report_lines, write_and_say, write_reports
 from evalplatform.cli.console import required_project, say
 from evalplatform.cli.diff import Sides
 from evalplatform.cli.gate_outputs import GateOutputs, annotate, append_summary, told_whatever_ends_it, write_cases
@@ -17,6 +17,7 @@ from evalplatform.cli.system_user import system_user
 from evalplatform.comparisons.batches.records import ScenarioChange
 from evalplatform.gates.certificate import certificate_bytes
 from evalplatform.kernel.errors import InputError
+from evalplatform.ports.labels import LabelStore
 from evalplatform.reports.batch_comparison_markdown import batch_comparison_markdown
 from evalplatform.reports.batch_comparison_report import batch_comparison_report
 from evalplatform.reports.batch_comparison_v3 import V3Writer
@@ -72,7 +73,8 @@ def decide_gate(asked: GateRequest, outputs: GateOutputs, *, project: Path | Non
     outputs.check_junit(inputs=inputs)
     with told_whatever_ends_it(outputs, os.environ):
         outputs.check_all(inputs=inputs)
-        with _context(asked, project, records=records) as context:
+        with _opened(asked, project, records=records) as opened:
+            context = None if opened is None else opened.runs_context()
             sides = gate_sides(context, asked)
             told = _Rows(wants_json=outputs.prints_json or outputs.json_file is not None)
             try:
@@ -81,7 +83,7 @@ def decide_gate(asked: GateRequest, outputs: GateOutputs, *, project: Path | Non
                 if context is not None and records:
                     _remember(sides, context)  # as a failed check, with the reason
                 raise
-            _report(run, told, outputs)
+            _report(run, told, outputs, labels=None if opened is None else opened.label_store)
             if context is not None and records:
                 _remember(sides, context)
             elif run.gated.is_seed:
@@ -92,13 +94,13 @@ def decide_gate(asked: GateRequest, outputs: GateOutputs, *, project: Path | Non
 
 
 @contextmanager
-def _context(asked: GateRequest, project: Path | None, *, records: bool) -> Iterator[RunsContext | None]:
+def _opened(asked: GateRequest, project: Path | None, *, records: bool) -> Iterator[OpenedProject | None]:
     """Open the project, where the gate needs one."""
     if not asked.needs_project and not records:
         yield None
         return
     with OpenedProject(required_project(project)) as opened:
-        yield opened.runs_context()
+        yield opened
 
 
 class _Rows:
@@ -116,18 +118,21 @@ class _Rows:
             self.writer.add(row)
 
 
-def _report(run: GateRun, told: _Rows, outputs: GateOutputs) -> None:
+def _report(run: GateRun, told: _Rows, outputs: GateOutputs, *, labels: LabelStore | None) -> None:
     sides, gated, comparison = run.sides, run.gated, run.gated.comparison
     choice = sides.resolution.choice
+    shown = Sides(sides.baseline, sides.candidate, choice, labels)
     divergence = first_divergence(comparison, sides.baseline, sides.candidate)
-    view = run.view()
+    view = run.view(judge_agreement=agreement_with_labels(gated, shown))
 
     def report(pages: Mapping[str, str] | None = None) -> BatchComparisonReport:
-        return batch_comparison_report(comparison, choice=choice, divergence=divergence, diff_pages=pages, gate=view)
+        return batch_comparison_report(
+            comparison, choice=choice, divergence=divergence, diff_pages=pages, gate=view, determinism=gated.determinism
+        )
 
-    write_reports(comparison, Sides(sides.baseline, sides.candidate, choice), outputs, report)
+    write_reports(comparison, shown, outputs, report)
     if told.writer is not None:
-        told.writer.finish(comparison, choice=choice, divergence=divergence, gate=view)
+        told.writer.finish(comparison, choice=choice, divergence=divergence, gate=view, determinism=gated.determinism)
     if outputs.json_file is not None:
         write_and_say(outputs.json_file, told.data.getvalue())
     _write_certificate(view, outputs.certificate)

@@ -18,6 +18,7 @@ from evalplatform.comparisons.batches.records import (
     RunSetReport,
     ScenarioChange,
 )
+from evalplatform.gates.records import ReplayDeterminism
 from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.values import Value
 from evalplatform.reports.gate_view import GateView
@@ -91,9 +92,11 @@ class V3Writer:
         choice: BaselineChoice = "named",
         divergence: Divergence | None = None,
         gate: GateView | None = None,
+        determinism: ReplayDeterminism | None = None,
     ) -> None:
         """Write the rest, with the headline and the gate; nothing is added any more."""
-        headline = headline_of(comparison, choice=choice, divergence=divergence, decision=None if gate is None else gate.decision)
+        decision = None if gate is None else gate.decision
+        headline = headline_of(comparison, choice=choice, divergence=divergence, decision=decision, determinism=determinism)
         rest = _of_comparison(comparison, (), headline, gate).model_dump_json(exclude={"scenarios"})
         self._out.write(f"\n],\n{rest.removeprefix('{')}\n".encode())
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from evalplatform.gates.certificate import COVERED, NOT_COVERED
-from evalplatform.gates.records import GateDecision, ScenarioDecision, ScenarioReading, UnverifiedReason
+from evalplatform.gates.records import GateDecision, ReplayDeterminism, ScenarioDecision, ScenarioReading, UnverifiedReason
 from evalplatform.kernel.text import plural
 from evalplatform.reports.batch_comparison_words import outcome_words, some_scenarios
 
@@ -27,6 +27,7 @@ UNVERIFIED_WORDS: dict[UnverifiedReason, str] = {
     "too_few_runs": "so few graded runs could not show even a total collapse",
     "legs_differ": "a replay stands against live runs",
 }
+SEED = "a batch against itself: the first baseline of its branch"
 RAREST = Fraction(1, 10_000)
 
 
@@ -69,8 +70,13 @@ def threshold_words(decision: GateDecision) -> str:
 def answer_words(decision: GateDecision) -> str:
     """Return what a decision rests on, in a few words: `1 significant drop, 1 critical drop`; of one that passes that nothing gates."""
     if decision.is_seed and not decision.fails:
-        return "a batch against itself: the first baseline of its branch"
+        return SEED
     return ", ".join(_reasons(decision)) or "no scenario gates, and no drop is spread over the suite"
+
+
+def not_deterministic_words(determinism: ReplayDeterminism) -> str:
+    """Return how many replays came out otherwise when they were run again, in a few words."""
+    return f"{plural(len(determinism.differing), 'replay')} not deterministic"
 
 
 def suite_words(decision: GateDecision) -> str:
@@ -103,7 +109,7 @@ def _reasons(decision: GateDecision) -> Iterator[str]:
     if decision.history_error is not None:
         yield "the history could not be read"
     if decision.determinism is not None and decision.determinism.differing:
-        yield f"{plural(len(decision.determinism.differing), 'replay')} not deterministic"
+        yield not_deterministic_words(decision.determinism)
 
 
 def named_by_reading(decision: GateDecision, reading: ScenarioReading) -> str | None:

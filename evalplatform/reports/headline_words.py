@@ -3,11 +3,11 @@
 from pydantic import Field
 
 from evalplatform.comparisons.batches.records import BaselineChoice, BatchComparison
-from evalplatform.gates.records import GateDecision
+from evalplatform.gates.records import GateDecision, ReplayDeterminism
 from evalplatform.kernel.text import plural
 from evalplatform.kernel.values import Value
 from evalplatform.reports.batch_comparison_words import flipped_to_failed, incomparable_words, short_batch_words
-from evalplatform.reports.gate_words import answer_words
+from evalplatform.reports.gate_words import SEED, answer_words, not_deterministic_words
 from evalplatform.reports.visible import with_visible_spaces
 from evalplatform.runs.records import Batch
 
@@ -63,10 +63,15 @@ def headline_of(
     choice: BaselineChoice = "named",
     divergence: Divergence | None = None,
     decision: GateDecision | None = None,
+    determinism: ReplayDeterminism | None = None,
 ) -> Headline:
-    """Return the headline of a comparison; where a gate policy decides, with that answer."""
+    """Return the headline of a comparison; where a gate policy decides, with that answer.
+
+    `determinism` is what running the replays again showed, where the flip rule decides: a difference fails that gate too.
+    """
+    is_seed = choice == "seed"
     return Headline(
-        sentence=headline_sentence(comparison, divergence=divergence, decision=decision),
+        sentence=headline_sentence(comparison, divergence=divergence, decision=decision, determinism=determinism, is_seed=is_seed),
         counts=headline_counts(comparison) if comparison.compared else None,
         choice=choice,
         first_divergence=divergence,
@@ -78,7 +83,14 @@ def baseline_words(baseline: Batch, candidate: Batch, choice: BaselineChoice) ->
     return f"Candidate {short_batch_words(candidate)} against baseline {short_batch_words(baseline)} ({CHOICE_WORDS[choice]})"
 
 
-def headline_sentence(comparison: BatchComparison, *, divergence: Divergence | None = None, decision: GateDecision | None = None) -> str:
+def headline_sentence(
+    comparison: BatchComparison,
+    *,
+    divergence: Divergence | None = None,
+    decision: GateDecision | None = None,
+    determinism: ReplayDeterminism | None = None,
+    is_seed: bool = False,
+) -> str:
     """Return the gate's answer with its counts, and where the runs part first.
 
     A clean result states its counts. One that was computed in part says so before them, and one that could not be computed says why and has
@@ -87,6 +99,10 @@ def headline_sentence(comparison: BatchComparison, *, divergence: Divergence | N
     counts = f"{' · '.join(_counts(comparison))}."
     if decision is not None:
         said = f"The gate would {'fail' if decision.fails else 'pass'} ({answer_words(decision)}). By one run a side: {counts}"
+    elif determinism is not None and determinism.differing:
+        said = f"The gate would fail ({not_deterministic_words(determinism)}). By one run a side: {counts}"
+    elif is_seed:
+        said = f"The gate would pass ({SEED}). By one run a side: {counts}"
     elif comparison.incomparable_reason == "partly_compared":
         said = f"The gate has no answer: {incomparable_words(comparison)}. Counted: {counts}"
     elif comparison.verdict == "incomparable":

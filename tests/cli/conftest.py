@@ -1,5 +1,6 @@
 """A command line in this process: arguments in; exit code, standard output and standard error out."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +28,10 @@ Command = Callable[..., Ran]
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """Run `evalplatform` in the test's folder, away from the caller's project and keys."""
+    """Run `evalplatform` in the test's folder, away from the caller's project and keys, and from the CI that runs the test."""
     monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("GITHUB_")]:
+        monkeypatch.delenv(name)
     for name in ("PROJECT", "STORAGE", "DATABASE", "DEBUG"):
         monkeypatch.delenv(f"EVALPLATFORM_{name}", raising=False)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

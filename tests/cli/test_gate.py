@@ -23,12 +23,6 @@ STEADY = {"lookup": Told("P" * 10), "refund": Told("P" * 10)}
 FALLEN = {"lookup": Told("P" * 10), "refund": Told("F" * 10)}
 
 
-@pytest.fixture(autouse=True)
-def _outside_ci(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ACTIONS", "EVENT_NAME", "REF", "REF_TYPE", "REF_NAME", "SHA", "STEP_SUMMARY", "RUN_ID", "RUN_ATTEMPT", "JOB"):
-        monkeypatch.delenv(f"GITHUB_{name}", raising=False)
-
-
 @pytest.fixture
 def bundles(command: Command) -> tuple[str, str]:
     """Two bundles under a gate policy, of which the second has a drop that is significant, a near miss, and a drop that is neither."""
