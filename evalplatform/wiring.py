@@ -104,8 +104,7 @@ class OpenedProject:
         """The project's call ledger; its database is made or migrated on first use."""
         from evalplatform.adapters.ledger.open import open_ledger
 
-        open_ = partial(open_ledger, self.database_url, project=self.project.settings.project)
-        return self._database_start.outlasted(open_)
+        return self._database_start.outlasted(partial(open_ledger, self.database_url, project=self.project.settings.project))
 
     @cached_property
     def locks(self) -> Locks:
@@ -285,7 +284,6 @@ class OpenedProject:
 
     @property
     def _owner(self) -> dict[str, str]:
-        """Whose batches and gates these are, as their stores take it."""
         return {"project": self.project.settings.project, "tenant": self.project.settings.tenant}
 
     # One each for all that is opened: an outage that has outlasted the patience fails what comes after it at once.

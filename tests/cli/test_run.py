@@ -40,15 +40,15 @@ def result(command: Command, *arguments: object) -> dict[str, object]:
 
 
 def test_the_shipped_example_runs_and_its_bundle_is_stored_and_compared(example: Path, command: Command) -> None:
-    ran = command("run", "--runs", 2)
+    ran = command("run", "--runs", 4)
     assert ran.code == 0, ran.err
-    assert "runs         8: 8 passed of 8 graded" in ran.out
-    assert "refund-under-threshold  2/2            2        critical" in ran.out
+    assert "runs         16: 16 passed of 16 graded" in ran.out
+    assert "refund-under-threshold  4/4            4        critical" in ran.out
     (bundle,) = (example / ".evalplatform" / "bundles").glob("*.jsonl")
     assert f"`evalplatform push {bundle}` stores the batch." in ran.err
     assert command("push", bundle).code == 0
     edited(example, "final_text_contains: refunded", "final_text_contains: thank you")
-    worse = result(command, "--runs", 2)
+    worse = result(command, "--runs", 4)
     assert command("push", worse["bundle"]).code == 0
     compared = command("diff")
     assert compared.code == 1
