@@ -1,6 +1,7 @@
 """What `evalplatform gate` does: run the gate, write what was asked for, tell the CI build, remember it, and answer."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
@@ -26,6 +27,7 @@ from evalplatform.reports.gate_baseline_words import STANDING_WORDS, determinism
 from evalplatform.reports.gate_cases import flip_case, gate_annotations, gate_cases
 from evalplatform.reports.gate_view import GateView
 from evalplatform.reports.junit import JUnitCase
+from evalplatform.runs.records import ONE_LINE
 from evalplatform.runs.remembered_gate import GateStrictness
 from evalplatform.stages.batch_diff import first_divergence
 from evalplatform.stages.batch_sides import is_bundle_path
@@ -49,8 +51,11 @@ def asked_gate(
     """Return the gate that the options ask for, the branch being that of the CI build where none is named.
 
     Raises:
-        InputError: two options ask for different baselines, or a bundle is to be remembered or gated against a branch.
+        InputError: two options ask for different baselines, a branch has no name, or a bundle is remembered or gated against a branch.
     """
+    for option, name in (("--baseline-branch", baseline_branch), ("--branch", branch)):
+        if name is not None and not re.fullmatch(ONE_LINE, name):
+            raise InputError(f"takes the name of a branch, on one line; not {name!r}.", field=option)
     if baseline is not None and baseline_branch is not None:
         raise InputError("names a baseline, and --baseline-branch names another: leave one out.", field="--baseline")
     for option, name in (("--baseline", baseline), ("--candidate", candidate)):
@@ -73,7 +78,7 @@ def decide_gate(asked: GateRequest, outputs: GateOutputs, *, project: Path | Non
     outputs.check_junit(inputs=inputs)
     with told_whatever_ends_it(outputs, os.environ):
         outputs.check_all(inputs=inputs)
-        with _opened(asked, project, records=records) as opened:
+        with _opened(asked, project) as opened:
             context = None if opened is None else opened.runs_context()
             sides = gate_sides(context, asked)
             told = _Rows(wants_json=outputs.prints_json or outputs.json_file is not None)
@@ -94,9 +99,9 @@ def decide_gate(asked: GateRequest, outputs: GateOutputs, *, project: Path | Non
 
 
 @contextmanager
-def _opened(asked: GateRequest, project: Path | None, *, records: bool) -> Iterator[OpenedProject | None]:
+def _opened(asked: GateRequest, project: Path | None) -> Iterator[OpenedProject | None]:
     """Open the project, where the gate needs one."""
-    if not asked.needs_project and not records:
+    if not asked.needs_project:
         yield None
         return
     with OpenedProject(required_project(project)) as opened:

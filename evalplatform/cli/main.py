@@ -36,6 +36,7 @@ from evalplatform.cli import (
     serve,
     sync,
 )
+from evalplatform.cli.replication import OPTION, REMOVED
 from evalplatform.kernel.errors import EvalplatformError, InterruptedRecordingError, StorageUnavailableError, nearest_name
 
 DONE = 0
@@ -43,7 +44,7 @@ NO = 1
 NOT_ANSWERED = 2
 INTERRUPTED = 130  # what typer makes of Ctrl-C
 DEBUG_VARIABLE = "EVALPLATFORM_DEBUG"  # as project.deployment has it, whose import would double what --help takes
-_DONE_IN_ONE_GO = frozenset({"batches", "diff", "import"})  # these read, or begin anew: there is nothing that they could go on with
+_DONE_IN_ONE_GO = frozenset({"batches", "diff", "gate", "import"})  # these read, or begin anew: there is nothing that they could go on with
 _NO_CHOICE = re.compile(r"'(?P<value>[^']*)' is not one of (?P<known>.+)\.$")
 
 app = typer.Typer(
@@ -116,6 +117,8 @@ def exit_code(arguments: Sequence[str]) -> int:
 
 def _usage_words(message: str) -> str:
     """Return what a flag's value breaks without the words of the library that checks it, and with the nearest of the values it may have."""
+    if message.startswith(f"Option {OPTION!r}"):  # with a value, as it was once given
+        return f"{OPTION}: {REMOVED}"
     message = message.replace("Value error, ", "").replace("Input should", "must")
     choice = _NO_CHOICE.search(message)
     nearest = None if choice is None else nearest_name(choice["value"], re.findall(r"'([^']*)'", choice["known"]))

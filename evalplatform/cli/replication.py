@@ -4,14 +4,15 @@ from typing import Annotated
 
 import typer
 
+OPTION = "--replication"
+REMOVED = "was removed: one significant comparison is enough, so no drop has to be shown a second time."
+
 
 def _refuse(wanted: bool) -> None:
     if wanted:
         from evalplatform.kernel.errors import InputError
 
-        raise InputError(
-            "was removed: one significant comparison is enough, so no drop has to be shown a second time.", field="--replication"
-        )
+        raise InputError(REMOVED, field=OPTION)
 
 
-ReplicationOption = Annotated[bool, typer.Option("--replication", hidden=True, is_eager=True, callback=_refuse)]
+ReplicationOption = Annotated[bool, typer.Option(OPTION, hidden=True, is_eager=True, callback=_refuse)]

@@ -165,6 +165,9 @@ def test_the_summary_of_a_step_is_added_to_and_never_passes_what_is_shown(
     [
         (("--replication",), "--replication: was removed: one significant comparison is enough"),
         (("--replication", "2"), "--replication: was removed: one significant comparison is enough"),
+        (("--replication=2",), "--replication: was removed: one significant comparison is enough"),
+        (("--baseline-branch", ""), "--baseline-branch: takes the name of a branch, on one line; not ''."),
+        (("--baseline-branch", "main", "--branch", "a\nb"), "--branch: takes the name of a branch, on one line"),
         (("--baseline", "b.jsonl", "--baseline-branch", "main"), "--baseline: names a baseline, and --baseline-branch names another"),
         (("--baseline", "b.jsonl", "--candidate", "c.jsonl", "--record"), "--baseline: is a bundle, and a remembered gate is of stored"),
         (("--candidate", "c.jsonl", "--baseline-branch", "main"), "--candidate: is a bundle, and a gate against a branch is of stored"),
