@@ -129,6 +129,23 @@ def test_a_build_shows_annotations_that_no_name_of_a_scenario_breaks_out_of(comm
     ]
 
 
+def test_no_name_of_a_scenario_breaks_the_files_that_a_build_reads(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    names = ["a\u202eb", "\ufffe]]><b>", "  two  ", "\x7f\x85::error::", "|`*_"]
+    write_bundle(Path("b.jsonl"), batch_of({name: Told("P" * 10) for name in names}, policy=POLICY))
+    write_bundle(Path("c.jsonl"), batch_of({name: Told("F" * 10) for name in names}, hours=1, policy=POLICY))
+    ran = gated(command, "--json", "--junit", "j.xml")
+    assert ran.code == 1
+    assert len(json.loads(ran.out)["gate"]["certificate"]["gating"]) == len(names)
+    failed = [name for name, state in cases(Path("j.xml")).items() if state == "failure"]
+    assert len(failed) == len(names)
+    assert "gate: ⟨U+FFFE⟩]]><b>" in failed
+    shown = [line for line in ran.err.splitlines() if line.startswith("::error")]
+    assert len(shown) == len(names)
+    assert "\u202e" not in ran.err + Path("summary.md").read_text()
+
+
 def test_many_annotations_end_with_how_many_are_left(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     names = [f"s{place:02}" for place in range(12)]
