@@ -3,9 +3,9 @@
 from io import BytesIO
 from itertools import islice
 
-from evalplatform.comparisons.batches.compare import compare_batches
 from evalplatform.comparisons.batches.headline import headline_baseline
-from evalplatform.comparisons.batches.records import BatchComparison, HeadlineChoice
+from evalplatform.comparisons.batches.records import HeadlineChoice
+from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.errors import InputError
 from evalplatform.reports.batch_comparison_html import batch_comparison_html
 from evalplatform.reports.batch_comparison_markdown import batch_comparison_markdown
@@ -15,16 +15,18 @@ from evalplatform.reports.batch_comparison_view import BatchComparisonReport
 from evalplatform.reports.batch_comparison_words import counts_line, verdict_sentence
 from evalplatform.reports.html import Download
 from evalplatform.reports.view import Table
+from evalplatform.runs.remembered_gate import RememberedGate
 from evalplatform.stages.batch_diff import diff_page_names, diff_pages, first_divergence
-from evalplatform.stages.batch_sides import stored_side
+from evalplatform.stages.batch_gate import batch_gate, remembered_for
 from evalplatform.stages.context import StageKey, StageResult, stored_result, unchanged_result
 from evalplatform.stages.facts import as_facts
+from evalplatform.stages.gate import GatedComparison
 from evalplatform.stages.gate_baseline import last_gate_baseline
 from evalplatform.stages.runs_context import RunsContext
 from evalplatform.stages.runs_facts import BatchComparisonFacts
 
 ASSET = "batch_comparisons"
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 JSON_FILE = "batch-comparison.json"
 MARKDOWN_FILE = "batch-comparison.md"
 HTML_FILE = "batch-comparison.html"
@@ -46,21 +48,21 @@ def materialize_batch_comparison(context: RunsContext, candidate_id: str) -> Sta
         StorageError: a store cannot be read or written.
     """
     chosen = chosen_batches(context, candidate_id)
-    key = StageKey(context.artifact(ASSET, chosen.candidate.id), inputs=_inputs(chosen), code_version=CODE_VERSION)
+    remembered = remembered_for(context, chosen)
+    inputs = comparison_inputs(chosen, remembered)
+    key = StageKey(context.artifact(ASSET, chosen.candidate.id), inputs=inputs, code_version=CODE_VERSION)
     if (known := unchanged_result(context, key)) is not None:
         return known
-    baseline, candidate = (
-        stored_side(batch.id, batches=context.batches, objects=context.objects) for batch in (chosen.baseline, chosen.candidate)
-    )
     data = BytesIO()
     writer = V3Writer(data)
-    comparison = compare_batches(baseline.runs, candidate.runs, on_row=writer.add)
+    baseline, candidate, gated, gate = batch_gate(context, chosen, remembered, on_row=writer.add)
+    comparison = gated.comparison
     divergence = first_divergence(comparison, baseline, candidate)
-    writer.finish(comparison, choice=chosen.choice, divergence=divergence)
+    writer.finish(comparison, choice=chosen.choice, divergence=divergence, gate=gate)
     names = {name: f"{DIFF_PREFIX}{file}" for name, file in islice(diff_page_names(comparison).items(), MOST_DIFF_PAGES)}
     pages = list(diff_pages(comparison, baseline, candidate, names=names, comparison_file=HTML_FILE))
     links = {page.scenario_id: page.file_name for page in pages}
-    report = batch_comparison_report(comparison, choice=chosen.choice, divergence=divergence, diff_pages=links)
+    report = batch_comparison_report(comparison, choice=chosen.choice, divergence=divergence, diff_pages=links, gate=gate)
     downloads = [Download(label="Markdown", file_name=MARKDOWN_FILE), Download(label="JSON", file_name=JSON_FILE)]
     files = {
         JSON_FILE: data.getvalue(),
@@ -68,7 +70,7 @@ def materialize_batch_comparison(context: RunsContext, candidate_id: str) -> Sta
         HTML_FILE: batch_comparison_html(report, downloads=downloads).encode(),
         **{page.file_name: page.html.encode() for page in pages},
     }
-    return stored_result(context, key, files=files, facts=as_facts(_facts(comparison, chosen, report)))
+    return stored_result(context, key, files=files, facts=as_facts(_facts(gated, chosen, report)))
 
 
 def chosen_batches(context: RunsContext, candidate_id: str) -> HeadlineChoice:
@@ -86,8 +88,10 @@ def chosen_batches(context: RunsContext, candidate_id: str) -> HeadlineChoice:
     return chosen
 
 
-def _inputs(chosen: HeadlineChoice) -> dict[str, str]:
+def comparison_inputs(chosen: HeadlineChoice, remembered: RememberedGate | None) -> dict[str, str]:
+    """Return what a comparison and its gate depend on: both batches, why the baseline is that, and what a remembered gate pinned."""
     return {
+        "remembered": "" if remembered is None else json_digest(remembered.report.model_dump(mode="json")),
         "baseline": chosen.baseline.content_digest,
         "baseline_retention": chosen.baseline.retention,
         "candidate": chosen.candidate.content_digest,
@@ -96,7 +100,8 @@ def _inputs(chosen: HeadlineChoice) -> dict[str, str]:
     }
 
 
-def _facts(comparison: BatchComparison, chosen: HeadlineChoice, report: BatchComparisonReport) -> BatchComparisonFacts:
+def _facts(gated: GatedComparison, chosen: HeadlineChoice, report: BatchComparisonReport) -> BatchComparisonFacts:
+    comparison = gated.comparison
     return BatchComparisonFacts(
         baseline=chosen.baseline.id,
         candidate=chosen.candidate.id,
@@ -107,7 +112,7 @@ def _facts(comparison: BatchComparison, chosen: HeadlineChoice, report: BatchCom
         compared=comparison.compared,
         newly_failing=comparison.counts.get("newly_failing", 0),
         could_not_run=comparison.could_not_run,
-        would_fail=comparison.would_fail,
+        would_fail=gated.fails,
         baseline_coverage=comparison.baseline_coverage,
         candidate_coverage=comparison.candidate_coverage,
         notices=tuple(notice.text for notice in report.page.notices),

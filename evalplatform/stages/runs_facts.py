@@ -1,5 +1,7 @@
 """What each stage of the agent side says of its artifact without opening the files, as typed values: they are the manifest's `facts`."""
 
+from typing import Literal
+
 from pydantic import AwareDatetime
 
 from evalplatform.artifacts.records import ArtifactManifest
@@ -7,6 +9,9 @@ from evalplatform.comparisons.batches.records import BaselineChoice, ComparisonV
 from evalplatform.kernel.values import Value
 from evalplatform.reports.view import Table
 from evalplatform.runs.records import Outcome, Retention, ScanCoverage
+from evalplatform.runs.remembered_gate import GateStanding
+
+GateAnswer = Literal["passes", "fails", "undecided"]
 
 
 class ScenarioSetFacts(Value):
@@ -71,6 +76,58 @@ class BatchComparisonFacts(Value):
     preview: Table | None
 
 
+class GateDecisionFacts(Value):
+    """Of `gate_decisions`: the answer, by which rule, and what it rests on.
+
+    `by_policy` says whether a gate policy decides; `k`, `threshold` and `suite_p` are None where none does. `gating` fail the gate.
+    `remembered_key` and `remembered_standing` are of the last remembered gate of these two batches.
+    """
+
+    baseline: str
+    candidate: str
+    choice: BaselineChoice
+    answer: GateAnswer
+    sentence: str
+    by_policy: bool
+    k: int | None
+    threshold: float | None
+    suite_p: float | None
+    gating: tuple[str, ...]
+    scenarios: int
+    certificate_digest: str | None
+    remembered_key: str | None
+    remembered_standing: GateStanding | None
+
+
+class RunPlanFacts(Value):
+    """Of `run_plan`: how many runs the next gate takes, and how many scenarios reach their target."""
+
+    branch: str
+    sentence: str
+    total_runs: int
+    max_runs: int
+    scenarios: int
+    covered: int
+    short: tuple[str, ...]
+    notes: tuple[str, ...]
+    preview: Table | None
+
+
+class GateReadinessFacts(Value):
+    """Of `gate_readiness`: what the gate catches, in a sentence and counts; `caught` is None without enough history."""
+
+    branch: str
+    sentence: str
+    target_drop_points: int
+    scenarios: int
+    caught: int | None
+    with_enough_history: int
+    with_full_history: int
+    runs_per_gate: int
+    notes: tuple[str, ...]
+    preview: Table | None
+
+
 class UnstableFacts(Value):
     """Of `unstable_scenarios`: what was found in a sentence, and the counts that it rests on."""
 
@@ -97,6 +154,21 @@ def batch_facts(manifest: ArtifactManifest) -> BatchFacts:
 def batch_comparison_facts(manifest: ArtifactManifest) -> BatchComparisonFacts:
     """Return the facts of a `batch_comparisons` version."""
     return BatchComparisonFacts.model_validate(manifest.facts)
+
+
+def gate_decision_facts(manifest: ArtifactManifest) -> GateDecisionFacts:
+    """Return the facts of a `gate_decisions` version."""
+    return GateDecisionFacts.model_validate(manifest.facts)
+
+
+def run_plan_facts(manifest: ArtifactManifest) -> RunPlanFacts:
+    """Return the facts of a `run_plan` version."""
+    return RunPlanFacts.model_validate(manifest.facts)
+
+
+def gate_readiness_facts(manifest: ArtifactManifest) -> GateReadinessFacts:
+    """Return the facts of a `gate_readiness` version."""
+    return GateReadinessFacts.model_validate(manifest.facts)
 
 
 def unstable_facts(manifest: ArtifactManifest) -> UnstableFacts:
