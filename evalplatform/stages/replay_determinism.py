@@ -1,8 +1,7 @@
 """Whether compared replays come out the same when they are run and graded again: what a gate may ask for beyond the rule."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from evalplatform.comparisons.batches.scenario_pairs import ScenarioSide, scenario_pairs
@@ -10,7 +9,7 @@ from evalplatform.gates.records import ReplayDeterminism
 from evalplatform.kernel.errors import HarnessError, InputError
 from evalplatform.project.scenario_file import load_scenario_set
 from evalplatform.project.scenario_set import ScenarioSet
-from evalplatform.runs.gate_policy import GatePolicy, HeldPolicy
+from evalplatform.runs.gate_policy import HeldPolicy
 from evalplatform.runs.records import Batch, Run
 from evalplatform.runs.scenario import Scenario
 from evalplatform.stages.batch_sides import BatchSide
@@ -86,13 +85,11 @@ def _scenario_set_of(batch: Batch, pairs: list[ReplayPair], context: RunsContext
 
 
 def _is_recorded_with(scenario_set: ScenarioSet, batch: Batch) -> bool:
-    """Return whether a batch was recorded with this scenario file, also where the gate policy was not the file's own."""
-    held = None if batch.header.policy is None else _policy(batch.header.policy)
-    return batch.header.scenario_set_digest in (scenario_set.digest, replace(scenario_set, policy=held).digest)
-
-
-def _policy(declared: Mapping[str, object]) -> GatePolicy:
-    return (HeldPolicy if "tier_by_scenario" in declared else GatePolicy).model_validate(declared)
+    """Return whether a batch was recorded with this scenario file, also where it ran under a gate policy that the platform held."""
+    policy = batch.header.policy
+    held = policy is not None and "tier_by_scenario" in policy
+    recorded = scenario_set.under_policy(HeldPolicy.model_validate(policy)) if held else scenario_set
+    return batch.header.scenario_set_digest == recorded.digest
 
 
 async def _run_again(scenario_set: ScenarioSet, pairs: list[ReplayPair], context: RunsContext) -> list[Run]:

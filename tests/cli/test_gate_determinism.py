@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from evalplatform.project.load import load_project
+from evalplatform.project.scenario_file import load_scenario_set
 from evalplatform.runs.bundle import read_bundle
+from evalplatform.runs.gate_policy import HeldPolicy
 from evalplatform.runs.trajectory import trajectory_bytes
 from tests.cli.conftest import Command
 from tests.cli.test_gate import cases
@@ -87,6 +90,18 @@ def test_without_a_policy_a_replay_that_comes_out_otherwise_fails_the_gate_too(r
 def test_a_replay_of_the_baseline_alone_that_comes_out_otherwise_counts(replays: Command) -> None:
     graded_otherwise("b.jsonl", "cancel")
     assert replays(*ASKED).code == 1
+
+
+def test_a_batch_that_ran_under_the_policy_that_the_platform_holds_is_of_the_same_scenario_file(replays: Command) -> None:
+    held = HeldPolicy(target_drop=30, tier_by_scenario={"cancel": "critical"})
+    under = load_scenario_set(Path("scenarios.yaml"), project=load_project(Path("evalplatform.yaml"))).under_policy(held)
+    for bundle in ("b.jsonl", "c.jsonl"):
+        batch = read_bundle(Path(bundle))
+        Path(bundle).unlink()
+        header = batch.header.with_changes(policy=under.policy_json, scenario_set_digest=under.digest)
+        write_bundle(Path(bundle), batch._replace(header=header))
+    ran = replays(*ASKED)
+    assert (ran.code, "2 replays run again" in ran.out) == (0, True), ran.err
 
 
 @pytest.mark.parametrize(
