@@ -11,6 +11,7 @@ import typer
 
 from evalplatform.adapters.run_origin import is_pull_request, pushed_branch
 from evalplatform.cli.batch_diff import agreement_with_labels, report_lines, write_and_say, write_reports
+from evalplatform.cli.batches import NO_BATCH
 from evalplatform.cli.console import required_project, say
 from evalplatform.cli.diff import Sides
 from evalplatform.cli.gate_outputs import GateOutputs, annotate, append_summary, told_whatever_ends_it, write_cases
@@ -105,6 +106,9 @@ def _opened(asked: GateRequest, project: Path | None) -> Iterator[OpenedProject 
         yield None
         return
     with OpenedProject(required_project(project)) as opened:
+        # Asked first: opening the store would make a database, also where nothing may be written.
+        if asked.reads_stored_batches and not opened.holds_batches():
+            raise InputError(NO_BATCH)
         yield opened
 
 

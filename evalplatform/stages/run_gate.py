@@ -47,10 +47,14 @@ class GateRequest:
     strictness: GateStrictness = field(default_factory=GateStrictness)
 
     @property
+    def reads_stored_batches(self) -> bool:
+        """Whether a side is a stored batch."""
+        return not all(name is not None and is_bundle_path(name) for name in (self.baseline, self.candidate))
+
+    @property
     def needs_project(self) -> bool:
         """Whether a project has to be opened: not for two bundles, where no replay is run again."""
-        named = (self.baseline, self.candidate)
-        return self.strictness.require_replay_determinism or not all(name is not None and is_bundle_path(name) for name in named)
+        return self.strictness.require_replay_determinism or self.reads_stored_batches
 
 
 class GateSides(NamedTuple):
