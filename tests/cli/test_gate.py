@@ -250,6 +250,30 @@ def test_the_first_push_build_seeds_its_branch_and_the_next_gate_finds_it_with_i
     assert f"Candidate: {pull_request}" in ran.out
 
 
+def test_a_partial_batch_is_gated_where_it_is_named_and_becomes_no_baseline(command: Command, project: Path) -> None:
+    whole = pushed(command, on_main(STEADY, hours=1))
+    partial = pushed(command, on_main({"refund": Told("F" * 10)}, hours=2, set_scenarios=2))
+    assert f"Candidate: {whole}" in command("gate", "--baseline-branch", "main", "--record").out
+    named = command("gate", "--candidate", partial, "--baseline-branch", "main", "--record")
+    assert (named.code, "remembered on main; flagged" in named.err) == (1, True)
+    pushed(command, on_main(STEADY, hours=3))
+    assert f"Baseline: {whole}, what the last remembered gate on main gated: clean" in command("gate", "--baseline-branch", "main").out
+
+
+@pytest.mark.parametrize(
+    ("lacking", "why"),
+    [
+        ({"truncated_reason": "the spend cap was reached"}, "is truncated, so that planned runs are missing"),
+        ({"set_scenarios": 5}, "was recorded of some of the scenarios only"),
+    ],
+)
+def test_a_batch_that_lacks_something_cannot_seed_its_branch(command: Command, project: Path, lacking: dict[str, object], why: str) -> None:
+    batch = pushed(command, on_main(STEADY, hours=1, **lacking))
+    ran = command("gate", "--candidate", batch, "--baseline-branch", "main", "--record")
+    assert (ran.code, f"{batch} cannot become the first baseline of the branch 'main': it {why}." in ran.err) == (2, True)
+    assert "remembered" not in ran.err
+
+
 def test_a_pull_request_that_finds_nothing_says_how_to_seed_the_branch(
     command: Command, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
