@@ -28,6 +28,7 @@ from evalplatform.reports.gate_baseline_words import STANDING_WORDS, determinism
 from evalplatform.reports.gate_cases import flip_case, gate_annotations, gate_cases
 from evalplatform.reports.gate_view import GateView
 from evalplatform.reports.junit import JUnitCase
+from evalplatform.reports.markdown import markdown_text
 from evalplatform.runs.records import ONE_LINE
 from evalplatform.runs.remembered_gate import GateStrictness
 from evalplatform.stages.batch_diff import first_divergence
@@ -147,7 +148,7 @@ def _report(run: GateRun, told: _Rows, outputs: GateOutputs, *, labels: LabelSto
     _write_certificate(view, outputs.certificate)
     cases = gate_cases(comparison, gated.decision, flips=told.flips, determinism=gated.determinism, is_seed=gated.is_seed)
     write_cases(outputs.junit, cases)
-    append_summary(os.environ, batch_comparison_markdown(report()))
+    append_summary(os.environ, "\n\n".join([*map(markdown_text, _gate_lines(run)), batch_comparison_markdown(report())]))
     annotate(os.environ, list(gate_annotations(cases, gated.decision)))
     if outputs.prints_json:
         typer.echo(told.data.getvalue().decode(), nl=False)
