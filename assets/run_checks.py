@@ -1,6 +1,6 @@
 """Asset checks of a batch comparison: whether the candidate regressed, and whether both batches were scanned for violations.
 
-Neither blocks. They say what the comparison found; a gate is what decides.
+Neither blocks: they say what the comparison found. The gate's check does block: it fails where the gate fails or has no answer.
 """
 
 import dagster as dg
@@ -9,11 +9,12 @@ from assets.batch_partitions import BATCH_PARTITIONS
 from assets.checks import check_spec, checked_materialization
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.runs.records import ScanCoverage
-from evalplatform.stages.runs_facts import BatchComparisonFacts, batch_comparison_facts
+from evalplatform.stages.runs_facts import BatchComparisonFacts, batch_comparison_facts, gate_decision_facts
 
 NO_REGRESSION = "no_regression"
 SCAN_COVERAGE = "scan_coverage"
 CHECKS = (NO_REGRESSION, SCAN_COVERAGE)
+GATE = "gate"
 
 _NO_REGRESSION = (
     "Fails where a scenario that passed in the baseline does not pass in the candidate, and as well where the batches could not be "
@@ -23,6 +24,42 @@ _SCAN_COVERAGE = (
     "Warns where a run of either batch was not scanned for violations, so that one may have gone unseen.\n\nIt has no settings and blocks "
     "nothing."
 )
+
+
+_GATE = (
+    "Fails where the gate of the batch fails, and where it could not be decided. **Blocks**: nothing that reads the comparison runs then. "
+    "The decision and its certificate are stored before it, in `gate_decisions`.\n\nIts only setting is the gate policy that the batches "
+    "ran under; without one, one run a side decides."
+)
+
+
+def gate_check_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
+    """Return the declaration of the gate's check, which blocks."""
+    return check_spec(GATE, asset, description=_GATE, partitions=BATCH_PARTITIONS, blocking=True)
+
+
+def gate_check(instance: dg.DagsterInstance, check: dg.AssetCheckKey, decided: ArtifactManifest, partition: str) -> dg.AssetCheckEvaluation:
+    """Return what a stored gate decision says, as a result of the partition's last comparison."""
+    facts = gate_decision_facts(decided)
+    known = {"k": facts.k, "threshold": facts.threshold, "suite_p": facts.suite_p, "remembered": facts.remembered_key}
+    return dg.AssetCheckEvaluation(
+        asset_key=check.asset_key,
+        check_name=check.name,
+        passed=facts.answer == "passes",
+        metadata={
+            "partition": partition,
+            "baseline": facts.baseline,
+            "answer": facts.answer,
+            "scenarios": facts.scenarios,
+            "gating": dg.MetadataValue.json(list(facts.gating)),
+            **{name: value for name, value in known.items() if value is not None},
+        },
+        target_materialization_data=checked_materialization(instance, check.asset_key, partition),
+        severity=dg.AssetCheckSeverity.ERROR,
+        description=facts.sentence,
+        blocking=True,
+        partition=partition,
+    )
 
 
 def comparison_check_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:

@@ -12,14 +12,17 @@ from assets.batch_partitions import BATCH_TAG
 from assets.declared import OWNERS
 from assets.runs_materialized import runs_key
 from evalplatform.adapters.run_origin import moved_since, run_origin
+from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.text import plural
+from evalplatform.project.scenario_set import ScenarioSet
 from evalplatform.reports.markdown import markdown_text
 from evalplatform.runs.records import MAX_RUNS_PER_SCENARIO, Batch
 from evalplatform.stages import scenario_sets
+from evalplatform.stages.gate_plan import branch_plan
 from evalplatform.stages.open_bundles import FOLDER
 from evalplatform.stages.push import push_bundle
 from evalplatform.stages.run_batch import BatchRequest, RanBatch, run_batch
-from evalplatform.stages.runs_context import RUNS
+from evalplatform.stages.runs_context import RUNS, RunsContext
 from evalplatform.wiring import OpenedProject
 from resources.project import ProjectResource
 
@@ -29,6 +32,7 @@ CODE_VERSION = "1"
 _DESCRIPTION = (
     "Runs the scenarios, grades every run, and stores them as a batch. **Asks the agent**, and so may spend money: `max_cost_usd` caps "
     "it.\n\n"
+    "It runs under the gate policy that the platform holds, where it holds one.\n\n"
     "A run that was stopped is gone on with by the next one, where a commit is recorded. The batch's partition and its "
     "comparison follow by the sensor "
     "`recorded_batches`."
@@ -39,6 +43,9 @@ class RunScenariosConfig(dg.Config):
     """What one batch is asked for; what is left out is as the scenario file and the checkout say."""
 
     runs: int | None = Field(default=None, ge=1, le=MAX_RUNS_PER_SCENARIO, description="How often each live scenario runs.")
+    baseline_branch: str | None = Field(
+        default=None, description="Follow the run plan of this branch's history: each live scenario runs as often as its target drop takes."
+    )
     scenarios: list[str] = Field(default=[], description="Only these, by id; empty for all.")
     max_cost_usd: float | None = Field(
         default=None, ge=0, description="Start no run that could pass this; the first runs alone, its cost being unknown."
@@ -85,8 +92,11 @@ def run_scenarios_definitions() -> dg.Definitions:
 def _request(opened: OpenedProject, config: RunScenariosConfig) -> BatchRequest:
     project = opened.project
     origin = run_origin(project.root, environ=os.environ, commit=config.commit, branch=config.branch)
+    runs_context = opened.runs_context()
+    scenario_set, planned_runs = _planned(runs_context, config)
     return BatchRequest(
-        scenario_set=scenario_sets.current_scenarios(opened.runs_context()),
+        scenario_set=scenario_set,
+        planned_runs=planned_runs,
         bundles_folder=project.state_folder / FOLDER,
         only=tuple(config.scenarios),
         runs=config.runs,
@@ -96,6 +106,26 @@ def _request(opened: OpenedProject, config: RunScenariosConfig) -> BatchRequest:
         ci_event=origin.ci_event,
         flaw_at_end=partial(moved_since, origin, project.root),
     )
+
+
+def _planned(context: RunsContext, config: RunScenariosConfig) -> tuple[ScenarioSet, dict[str, int] | None]:
+    """Return the scenarios under the held gate policy, where one is held, and the run plan, where one is asked for.
+
+    Raises:
+        InputError: a plan and a number of runs are asked for, or there is no gate policy to plan by.
+    """
+    scenario_set = scenario_sets.current_scenarios(context)
+    stored = context.gates.policy()
+    if stored is not None:
+        scenario_set = scenario_set.under_policy(stored.policy)
+    if config.baseline_branch is None:
+        return scenario_set, None
+    if config.runs is not None:
+        raise InputError("asks for a run plan, and `runs` for a number of runs: leave one out.", field="baseline_branch")
+    if scenario_set.policy is None:
+        raise InputError("asks for a run plan, and there is no gate policy to plan by.", field="baseline_branch")
+    plan = branch_plan(context, config.baseline_branch, scenario_set.live_tiers, scenario_set.policy).plan
+    return scenario_set, plan.runs_by_scenario
 
 
 def _pushed(opened: OpenedProject, done: RanBatch, *, actor: str) -> Batch:

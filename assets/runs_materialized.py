@@ -13,10 +13,19 @@ from evalplatform.reports.headline_words import CHOICE_WORDS
 from evalplatform.reports.markdown import markdown_table, markdown_text
 from evalplatform.reports.view import Table
 from evalplatform.runs.records import ScanCoverage
-from evalplatform.stages import batch_comparisons, recorded_batches, unstable_scenarios
+from evalplatform.stages import batch_comparisons, gate_decisions, gate_plan, gate_readiness, recorded_batches, unstable_scenarios
 from evalplatform.stages.context import StageResult
 from evalplatform.stages.runs_context import RUNS, RunsContext
-from evalplatform.stages.runs_facts import BatchFacts, batch_comparison_facts, batch_facts, scenario_set_facts, unstable_facts
+from evalplatform.stages.runs_facts import (
+    BatchFacts,
+    batch_comparison_facts,
+    batch_facts,
+    gate_decision_facts,
+    gate_readiness_facts,
+    run_plan_facts,
+    scenario_set_facts,
+    unstable_facts,
+)
 
 
 def runs_key(asset: str) -> dg.AssetKey:
@@ -49,6 +58,12 @@ def _what_came_out(manifest: ArtifactManifest) -> dict[str, Any]:
         return _comparison(manifest)
     if asset == unstable_scenarios.ASSET:
         return _unstable(manifest)
+    if asset == gate_decisions.ASSET:
+        return _decision(manifest)
+    if asset == gate_readiness.ASSET:
+        return _readiness(manifest)
+    if asset == gate_plan.ASSET:
+        return _plan(manifest)
     return {"dagster/row_count": manifest.facts["scenarios"], **scenario_set_facts(manifest).model_dump()}
 
 
@@ -99,6 +114,58 @@ def _unstable(manifest: ArtifactManifest) -> dict[str, Any]:
         "scenarios_compared": facts.scenarios_compared,
         "repeated_commits": facts.repeated_commits,
         "batches_read": facts.batches_read,
+    }
+
+
+def _decision(manifest: ArtifactManifest) -> dict[str, Any]:
+    facts = gate_decision_facts(manifest)
+    known = {
+        "k": facts.k,
+        "threshold": facts.threshold,
+        "suite_p": facts.suite_p,
+        "certificate": facts.certificate_digest,
+        "remembered": facts.remembered_key,
+        "remembered_standing": facts.remembered_standing,
+    }
+    return {
+        "result": dg.MetadataValue.md(f"**{markdown_text(facts.sentence)}**"),
+        "answer": facts.answer,
+        "baseline": f"{facts.baseline} ({CHOICE_WORDS[facts.choice]})",
+        "decided_by": "gate policy" if facts.by_policy else "one run a side",
+        "scenarios": facts.scenarios,
+        **_points("gating", facts.gating),
+        **{name: value for name, value in known.items() if value is not None},
+    }
+
+
+def _readiness(manifest: ArtifactManifest) -> dict[str, Any]:
+    facts = gate_readiness_facts(manifest)
+    return {
+        "result": dg.MetadataValue.md(f"**{markdown_text(facts.sentence)}**"),
+        **_table("preview", facts.preview),
+        **_points("notes", facts.notes),
+        "branch": facts.branch,
+        "target_drop_points": facts.target_drop_points,
+        "scenarios": facts.scenarios,
+        **({} if facts.caught is None else {"caught": facts.caught}),
+        "with_enough_history": facts.with_enough_history,
+        "with_full_history": facts.with_full_history,
+        "runs_per_gate": facts.runs_per_gate,
+    }
+
+
+def _plan(manifest: ArtifactManifest) -> dict[str, Any]:
+    facts = run_plan_facts(manifest)
+    return {
+        "result": dg.MetadataValue.md(f"**{markdown_text(facts.sentence)}**"),
+        **_table("preview", facts.preview),
+        **_points("notes", facts.notes),
+        "branch": facts.branch,
+        "total_runs": facts.total_runs,
+        "max_runs": facts.max_runs,
+        "scenarios": facts.scenarios,
+        "covered": facts.covered,
+        **_points("falling_short", facts.short),
     }
 
 

@@ -15,7 +15,7 @@ from assets.unfinished import PARTITION_TAG, UNFINISHED_RUNS
 from evalplatform.kernel.errors import InputError
 from evalplatform.kernel.values import Value
 from evalplatform.project.load import load_project
-from evalplatform.stages import batch_comparisons, recorded_batches
+from evalplatform.stages import batch_comparisons, gate_decisions, recorded_batches
 from evalplatform.wiring import OpenedProject
 
 SENSOR_NAME = "recorded_batches"
@@ -134,7 +134,7 @@ def _under_way(instance: dg.DagsterInstance) -> set[str]:
 def _request(batch_id: str, wanted: Wanted, *, attempt: int) -> dg.RunRequest:
     # With the partition's tags Dagster takes the key as resolved. It would otherwise look it up, which it cannot do for one just added.
     partition_tags = BATCH_PARTITIONS.get_tags_for_partition_key(batch_id)
-    stages = (recorded_batches,) if wanted == "batch" else (recorded_batches, batch_comparisons)
+    stages = (recorded_batches,) if wanted == "batch" else (recorded_batches, batch_comparisons, gate_decisions)
     return dg.RunRequest(
         run_key=f"runs:{batch_id}:{wanted}:{attempt}",
         partition_key=batch_id,

@@ -91,7 +91,7 @@ def chosen_batches(context: RunsContext, candidate_id: str) -> HeadlineChoice:
 def comparison_inputs(chosen: HeadlineChoice, remembered: RememberedGate | None) -> dict[str, str]:
     """Return what a comparison and its gate depend on: both batches, why the baseline is that, and what a remembered gate pinned."""
     return {
-        "remembered": "" if remembered is None else json_digest(remembered.report.model_dump(mode="json")),
+        **({} if remembered is None else {"remembered": json_digest(remembered.report.model_dump(mode="json"))}),
         "baseline": chosen.baseline.content_digest,
         "baseline_retention": chosen.baseline.retention,
         "candidate": chosen.candidate.content_digest,

@@ -39,7 +39,7 @@ def materialize_gate_decision(context: RunsContext, candidate_id: str) -> StageR
     """
     chosen = chosen_batches(context, candidate_id)
     remembered = remembered_for(context, chosen)
-    inputs = {**comparison_inputs(chosen, remembered), "standing": "" if remembered is None else remembered.standing}
+    inputs = {**comparison_inputs(chosen, remembered), **({} if remembered is None else {"standing": remembered.standing})}
     compared = context.catalog.current(context.artifact(batch_comparisons.ASSET, candidate_id))
     key = StageKey(
         context.artifact(ASSET, chosen.candidate.id),

@@ -34,15 +34,14 @@ def test_a_pushed_batch_gets_its_partition_and_is_compared_with_the_one_before_i
     first, second = runs.push(recorded({"refund": "P"}, days_ago=1), recorded({"refund": "F"}))
     look = runs.look()
     assert registered(runs) == {first.id, second.id}
-    assert asked(look) == [(first.id, ["batches"]), (second.id, ["batches", "batch_comparisons"])]
+    assert asked(look) == [(first.id, ["batches"]), (second.id, ["batches", "batch_comparisons", "gate_decisions"])]
     assert [(request.tags or {})["evalplatform/batch"] for request in look.run_requests or []] == [first.id, second.id]
-    for request in look.run_requests or []:
-        assert runs.run(request).success
+    assert [runs.run(request).success for request in look.run_requests or []] == [True, False]  # the second one's gate fails, and blocks
     after = runs.look(look.cursor)
     assert (asked(after), BatchesCursor.read(after.cursor)) == ([], BatchesCursor())
 
     (third,) = runs.push(recorded({"refund": "P"}, days_ago=-1))
-    assert asked(runs.look(after.cursor)) == [(third.id, ["batches", "batch_comparisons"])]
+    assert asked(runs.look(after.cursor)) == [(third.id, ["batches", "batch_comparisons", "gate_decisions"])]
     assert registered(runs) == {first.id, second.id, third.id}
 
 
@@ -77,7 +76,7 @@ def test_a_batch_pushed_late_is_taken_up_and_gives_the_first_one_its_comparison(
         runs.run(request)
     (older,) = runs.push(recorded({"refund": "P"}, days_ago=9))
     late = runs.look(look.cursor)
-    assert asked(late) == [(older.id, ["batches"]), (newer.id, ["batches", "batch_comparisons"])]
+    assert asked(late) == [(older.id, ["batches"]), (newer.id, ["batches", "batch_comparisons", "gate_decisions"])]
     assert keys(late)[1] not in keys(look)  # Dagster would start no run under a key that it has seen
 
 

@@ -44,7 +44,7 @@ def checks(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetCheckEvaluati
 
 
 def compared(runs: RunsProject, candidate: Batch) -> tuple[dg.AssetMaterialization, dict[str, dg.AssetCheckEvaluation]]:
-    result = runs.materialize(["batch_comparisons"], candidate)
+    result = runs.materialize(["batch_comparisons"], candidate, raise_on_error=False)  # a gate that fails blocks
     return materializations(result)["batch_comparisons"], checks(result)
 
 
@@ -228,7 +228,7 @@ def test_a_project_without_scenarios_has_the_assets_once_a_batch_was_pushed(tmp_
     assert assets_of(runs) == set()
     assert not (runs.folder / ".evalplatform").exists()  # looking makes no database
     runs.push(recorded(BEFORE))
-    assert assets_of(runs) == {"batches", "batch_comparisons", "unstable_scenarios"}
+    assert assets_of(runs) == {"batches", "batch_comparisons", "gate_decisions", "gate_readiness", "run_plan", "unstable_scenarios"}
     assert [sensor.name for sensor in runs.definitions.sensors or []] == ["project_partitions", "recorded_batches"]
 
 

@@ -48,14 +48,17 @@ def test_what_dagster_lost_is_reported_from_the_store_with_its_checks_and_is_not
 ) -> None:
     _, candidate = runs.push(recorded({"refund": "P"}, days_ago=1), recorded({"refund": "F"}))
     sync(runs, capsys)
-    runs.materialize(["batches", "batch_comparisons"], candidate)
-    runs.instance.wipe_assets([runs_key("batches"), runs_key("batch_comparisons")])
+    names = ("batches", "batch_comparisons", "gate_decisions")
+    runs.materialize(names, candidate, raise_on_error=False)  # the gate fails, and blocks
+    runs.instance.wipe_assets([runs_key(name) for name in names])
     said = sync(runs, capsys)
-    assert said[0] == "batches: reported to Dagster from the store: 2 partitions that it did not know as materialized"
-    assert said[1].endswith(f"2 check results that it did not know, failed: no_regression of batch_comparisons/{candidate.id}")
+    assert said[0] == "batches: reported to Dagster from the store: 3 partitions that it did not know as materialized"
+    assert "3 check results that it did not know" in said[1]
+    assert f"no_regression of batch_comparisons/{candidate.id}" in said[1]
+    assert f"gate of gate_decisions/{candidate.id}" in said[1]
     graph = runs.definitions.resolve_asset_graph()
     resolver = CachingStaleStatusResolver(runs.instance, graph, loading_context=LoadingContextForTest(runs.instance))
-    assert [resolver.get_status(runs_key(name), candidate.id) for name in ("batches", "batch_comparisons")] == [StaleStatus.FRESH] * 2
+    assert [resolver.get_status(runs_key(name), candidate.id) for name in names] == [StaleStatus.FRESH] * 3
     assert len(sync(runs, capsys)) == 1
 
 

@@ -112,6 +112,7 @@ class RunsProject:
             asset_selection=list(request.asset_selection or []),
             instance=self.instance,
             run_config=QUIET,
+            raise_on_error=False,  # the run of a gate that fails does; the daemon goes on
         )
 
     def materialize(self, names: Iterable[str], batch: Batch | None = None, *, raise_on_error: bool = True) -> dg.ExecuteInProcessResult:
