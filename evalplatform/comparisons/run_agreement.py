@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from evalplatform.comparisons.label_agreement import latest_labels, majority, verdict_agreement
+from evalplatform.comparisons.label_agreement import LEAST_LABELLED, latest_labels, majority, verdict_agreement
 from evalplatform.comparisons.label_records import VerdictAgreement
 from evalplatform.ports.labels import Label, Verdict
 
@@ -26,4 +26,6 @@ def run_agreement(judged: Mapping[str, Verdict], labels: Iterable[Label]) -> Ver
         if label.value == "passed" or label.value == "failed":
             said[label.subject][label.labeller] = label.value
     people = {run_id: majority(by_labeller.values()) for run_id, by_labeller in said.items()}
-    return verdict_agreement([(judged[run_id], verdict) for run_id, verdict in sorted(people.items()) if verdict is not None])
+    pairs = [(judged[run_id], verdict) for run_id, verdict in sorted(people.items()) if verdict is not None]
+    withheld = f"withheld: {len(pairs)} of {LEAST_LABELLED} labelled runs" if len(pairs) < LEAST_LABELLED else None
+    return verdict_agreement(pairs, none_reason=withheld)

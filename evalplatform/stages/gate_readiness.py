@@ -1,13 +1,11 @@
 """What the gate of a branch can catch, read from its history, the gate policy and people's labels; as an artifact too."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from evalplatform.comparisons.run_agreement import run_agreement
 from evalplatform.gates.policy_standing import PolicyStanding
 from evalplatform.gates.readiness import Readiness, gate_readiness
 from evalplatform.kernel.digests import bytes_digest
-from evalplatform.ports.labels import LabelStore, Verdict
+from evalplatform.ports.labels import LabelStore
 from evalplatform.reports.html import Download
 from evalplatform.reports.page import Page, page_html, page_markdown
 from evalplatform.reports.readiness_report import readiness_json, readiness_page
@@ -16,6 +14,7 @@ from evalplatform.stages.facts import as_facts
 from evalplatform.stages.gate_history import read_history
 from evalplatform.stages.gate_plan import plan_scenarios
 from evalplatform.stages.gate_policies import read_policy
+from evalplatform.stages.run_judge_agreement import judge_agreement
 from evalplatform.stages.runs_context import RunsContext
 from evalplatform.stages.runs_facts import GateReadinessFacts
 
@@ -54,20 +53,9 @@ def read_readiness(context: RunsContext, labels: LabelStore, *, branch: str) -> 
     standing = read_policy(context)
     tiers = standing.tiers()
     history = read_history(context, branch=branch, candidate=None, scenario_ids=tuple(tiers))
-    judged = model_verdicts(context, history.batches)
-    agreement = run_agreement(judged, labels.find("run", judged))
+    agreement = judge_agreement((run for batch_id in history.batches for run in context.batches.runs(batch_id)), labels)
     readiness = gate_readiness(plan_scenarios(history, tiers), standing.policy, agreement=agreement)
     return BranchReadiness(branch, standing, readiness, history.batches)
-
-
-def model_verdicts(context: RunsContext, batch_ids: Iterable[str]) -> dict[str, Verdict]:
-    """Return the model judge's verdict of every run of these batches that it gave one of, by run id."""
-    return {
-        run.id: run.model_verdict.verdict
-        for batch_id in batch_ids
-        for run in context.batches.runs(batch_id)
-        if run.model_verdict is not None and run.model_verdict.verdict is not None
-    }
 
 
 def materialize_gate_readiness(context: RunsContext, labels: LabelStore, *, branch: str) -> StageResult:
