@@ -54,6 +54,6 @@ def _lines(found: "Verification", file: Path) -> list[str]:
     answer = f"the gate {'fails' if found.fails else 'passes'}{gating}"
     return [
         f"{file}: holds: {answer}.",
-        f"Derived again from the counts of {plural(found.scenarios, 'scenario')}: every p-value, K, the threshold, the suite test, the answer.",
+        f"Derived again from the counts of {plural(found.scenarios, 'scenario')}: p-values, K, threshold, suite test, answer.",
         f"digest {found.digest}",
     ]

@@ -88,6 +88,15 @@ class CertifiedScenario(Value):
     gates: bool
 
 
+class CertifiedTotals(Value):
+    """The counts of all scenarios together: what one edited count alone contradicts, also where no p-value depends on it."""
+
+    baseline_passed: int
+    baseline_graded: int
+    candidate_passed: int
+    candidate_graded: int
+
+
 class CertifiedSuite(Value):
     """The suite test: over how many scenarios, its p-value (a fraction where that is short enough) and whether it is a drop."""
 
@@ -125,6 +134,7 @@ class Certificate(Value):
     k: int
     threshold: Fraction
     scenarios: tuple[CertifiedScenario, ...]
+    totals: CertifiedTotals
     suite: CertifiedSuite
     is_seed: bool
     history_error: str | None
@@ -161,6 +171,7 @@ def certificate_of(
         strictness: how strictly it was gated; None for the default.
     """
     spread = [one for one in decision.scenarios if one.counts_for_k and one.reading != "drop_significant"]
+    scenarios = tuple(map(_scenario, decision.scenarios))
     certificate = Certificate(
         tenant=candidate.header.tenant,
         project=candidate.header.project,
@@ -175,7 +186,8 @@ def certificate_of(
         suite_level=SUITE_LEVEL,
         k=decision.k,
         threshold=decision.threshold,
-        scenarios=tuple(map(_scenario, decision.scenarios)),
+        scenarios=scenarios,
+        totals=CertifiedTotals(**{name: sum(getattr(scenario, name) for scenario in scenarios) for name in CertifiedTotals.model_fields}),
         suite=CertifiedSuite(
             scenarios=decision.suite_scenarios,
             p=decision.suite_p,

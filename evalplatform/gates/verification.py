@@ -22,6 +22,7 @@ AT_MOST = Fraction(1, 20)
 FEWEST_POOLED, MOST_POOLED = 10, 20
 GRADED = frozenset({"passed", "failed", "agent_error", "budget_stop"})
 OUTCOMES = GRADED | {"harness_error", "ungraded"}
+TOTALS = frozenset({"baseline_passed", "baseline_graded", "candidate_passed", "candidate_graded"})
 CHOICES = frozenset({"named", "previous_batch", "last_gate", "branch", "seed"})
 
 Json = Any
@@ -148,6 +149,11 @@ def _problems(stated: Mapping[str, Json]) -> Iterator[str]:
         scenarios.append(_scenario(entry))
     if [scenario.id for scenario in scenarios] != sorted({scenario.id for scenario in scenarios}):
         yield "scenarios are not in the order of their ids, or one stands there twice"
+    for name, total in stated["totals"].items():
+        if total != sum(entry[name] for entry in stated["scenarios"]):
+            yield f"totals.{name} is {total}, and the scenarios have another sum"
+    if set(stated["totals"]) != TOTALS:
+        yield f"totals are not {', '.join(sorted(TOTALS))}"
     yield from _derived_problems(stated, scenarios)
 
 
@@ -161,6 +167,8 @@ def _constants(stated: Mapping[str, Json]) -> Iterator[str]:
         yield f"choice is {stated['choice']!r}"
     if stated["is_seed"] is not (stated["choice"] == "seed"):
         yield "is_seed and choice contradict each other"
+    if stated["history_error"] is not None and (stated["history"] is not None or stated["choice"] not in ("branch", "last_gate")):
+        yield "history_error speaks of a history that was read, or that a gate without a branch does not ask for"
     if stated["is_seed"] and stated["baseline"] != stated["candidate"]:
         yield "a seed gates a batch against itself, and these are two"
 
