@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from evalplatform.cli import gate_plan, gate_policy, gate_readiness, gate_verify
+from evalplatform.cli import gate_history, gate_plan, gate_policy, gate_readiness, gate_verify
 from evalplatform.cli.project import ProjectOption
 from evalplatform.cli.replication import ReplicationOption
 
@@ -70,5 +70,5 @@ def _refuse_options_before_a_command(context: typer.Context) -> None:
         raise InputError(f"is an option of `gate` itself; options of `{context.invoked_subcommand}` stand behind it.", field=option)
 
 
-for module in (gate_plan, gate_policy, gate_readiness, gate_verify):
+for module in (gate_history, gate_plan, gate_policy, gate_readiness, gate_verify):
     module.add_commands(app)
