@@ -125,8 +125,8 @@ class SqlGateStore:
         with write_transaction(self._engine) as connection:
             if replaces is None:
                 dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-                statement = dialect.insert(policies_table).values(values).on_conflict_do_nothing()
-                if connection.execute(statement).rowcount != 1:
+                statement = dialect.insert(policies_table).values(values).on_conflict_do_nothing().returning(policies_table.c.project)
+                if connection.execute(statement).scalar_one_or_none() is None:
                     raise InputError(CHANGED_MEANWHILE)
             else:
                 held = self._policy(connection, for_update=True)
