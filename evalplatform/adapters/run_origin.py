@@ -59,24 +59,6 @@ def pushed_branch(environ: Mapping[str, str]) -> str | None:
     return environ.get("GITHUB_REF_NAME") or None
 
 
-def gated_branch(environ: Mapping[str, str], *, named: str | None, recorded: str | None) -> str | None:
-    """Return the branch that a gate here and now is of: as named, of the push that this CI build is for, or as its batch recorded it.
-
-    A build of a pull request has none unless it is named, whatever the batch says: a fork's `main` never passes for ours.
-
-    Args:
-        environ: the environment, as `run_origin` takes it.
-        named: by a flag, or None.
-        recorded: of the gated batch, or None.
-    """
-    if named is not None:
-        return named
-    event = _CI_EVENTS.get(environ.get("GITHUB_EVENT_NAME", ""))
-    if event is None:
-        return None if environ.get("GITHUB_ACTIONS") == "true" else recorded
-    return pushed_branch(environ)
-
-
 def is_pull_request(environ: Mapping[str, str]) -> bool:
     """Return whether this CI build is for a pull request, whose branches are not ours to speak for; False outside CI."""
     return _CI_EVENTS.get(environ.get("GITHUB_EVENT_NAME", "")) == "pull_request"

@@ -15,7 +15,7 @@ from evalplatform.adapters.gates.open import open_gate_store
 from evalplatform.adapters.gates.sql import SqlGateStore, audit_table, gates_table, policies_table, scenarios_table
 from evalplatform.adapters.tables.engine import database_engine, read_transaction, write_transaction
 from evalplatform.adapters.tables.schema import migrate
-from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.errors import InputError, StorageError
 from evalplatform.ports.audit import AuditEntry
 from evalplatform.runs.gate_policy import HeldPolicy
 from evalplatform.runs.remembered_gate import GatedScenario, GateReport, GateStrictness, RememberedGate, StoredPolicy
@@ -154,7 +154,7 @@ def test_writers_of_one_key_at_once_leave_one_gate(url: str) -> None:
 
 def test_a_write_that_fails_midway_leaves_nothing(url: str) -> None:
     with opened(url) as store:
-        with pytest.raises(Exception, match="."):
+        with pytest.raises(StorageError):
             store.remember(FULL, (*SCENARIOS, SCENARIOS[0]), entry=ENTRY)  # a scenario twice
         assert list(store.gates()) == []
     assert (rows(url, gates_table), rows(url, scenarios_table), rows(url, audit_table)) == ([], [], [])
