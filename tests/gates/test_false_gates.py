@@ -15,7 +15,7 @@ from evalplatform.gates.records import GateDecision
 from evalplatform.stats.false_gate_rate import false_gate_rate
 from evalplatform.stats.fisher_drop import Margins, most_baseline_passes, table_ways, ways
 from evalplatform.stats.wilson import RateInterval, wilson_interval
-from tests.support.gate_suites import drawn_suite, suite_of
+from tests.support.gate_suites import drawn_suite, gated, suite_of
 
 SOAK = os.environ.get("EVALPLATFORM_SOAK") == "1"
 BOUND = 1 / 20
@@ -43,6 +43,27 @@ def test_every_outcome_of_a_small_suite_through_the_whole_gate(runs: tuple[int, 
         assert false_gate_rate(margins).total == pytest.approx(float(found), abs=1e-12)
         worst = max(worst, found)
     assert 0 < worst <= Fraction(1, 20)
+
+
+@pytest.mark.parametrize(("runs", "worst"), [((4, 4), 0.0321), *([((10, 10), 0.0390)] if SOAK else [])], ids=str)
+def test_over_all_margins_of_up_to_three_scenarios_the_worst_rate_is_this(runs: tuple[int, int], worst: float) -> None:
+    rates = [
+        false_gate_rate([(*runs, each) for each in passes]).total
+        for scenarios in (1, 2, 3)
+        for passes in combinations_with_replacement(range(1, sum(runs)), scenarios)
+    ]
+    assert max(rates) == pytest.approx(worst, abs=5e-5)
+
+
+@pytest.mark.parametrize(("rate", "fails"), [(0.99, 0.087), (0.98, 0.152), (0.95, 0.268), (0.90, 0.344), (1.0, 0.0)])
+def test_a_critical_scenario_that_is_not_perfectly_reliable_adds_this_much(rate: float, fails: float) -> None:
+    """What the bound does not cover, at ten runs a side: any drop gates, also one that is chance."""
+    chances = [comb(10, passed) * rate**passed * (1 - rate) ** (10 - passed) for passed in range(11)]
+    found = sum(
+        chances[before] * chances[after] * decide_gate([gated("one", (before, 10, after, 10), "critical")]).fails
+        for before, after in product(range(11), repeat=2)
+    )
+    assert found == pytest.approx(fails, abs=5e-4)
 
 
 def test_two_scenarios_of_four_runs_that_pass_every_second_time_fail_this_often() -> None:
