@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 
@@ -150,11 +150,12 @@ def _report(run: GateRun, told: _Rows, outputs: GateOutputs, *, labels: LabelSto
     write_cases(outputs.junit, cases)
     append_summary(os.environ, "\n\n".join([*map(markdown_text, _gate_lines(run)), batch_comparison_markdown(report())]))
     annotate(os.environ, list(gate_annotations(cases, gated.decision)))
-    if outputs.prints_json:
-        typer.echo(told.data.getvalue().decode(), nl=False)
-    else:
-        for line in (*_gate_lines(run), *report_lines(report())):
-            typer.echo(line)
+    with suppress(BrokenPipeError):  # whoever read it has gone, as `| head` does; the gate is remembered all the same
+        if outputs.prints_json:
+            typer.echo(told.data.getvalue().decode(), nl=False)
+        else:
+            for line in (*_gate_lines(run), *report_lines(report())):
+                typer.echo(line)
 
 
 def _gate_lines(run: GateRun) -> Iterator[str]:

@@ -24,13 +24,20 @@ ONE_GATE_LATER = (
 
 def policy_sentence(standing: PolicyStanding) -> str:
     """Return which policy is spoken of, in a sentence."""
+    return f"Policy: {policy_words(standing)}"
+
+
+def policy_words(standing: PolicyStanding) -> str:
+    """Return what the policy in force says, and where it stands."""
     policy = standing.policy
     targets = [
         f"target drop {policy.target_drop} points",
         *(f"{tier} {points}" for tier, points in sorted(policy.target_drop_by_tier.items())),
     ]
-    said = f"Policy ({SOURCE_WORDS[standing.source]}): {', '.join(targets)}; at most {policy.max_runs_per_gate:,} runs a gate"
-    return f"{said}; {policy.runs} runs of a scenario without enough history."
+    said = (
+        f"{', '.join(targets)}; at most {policy.max_runs_per_gate:,} runs a gate; {policy.runs} runs of a scenario without enough history"
+    )
+    return f"{said} ({SOURCE_WORDS[standing.source]})."
 
 
 def policy_lines(standing: PolicyStanding) -> Iterator[str]:

@@ -11,7 +11,7 @@ from evalplatform.gates.records import FEWEST_POOLED_RUNS, MOST_POOLED_RUNS, His
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.gate_plan_words import plan_notes
-from evalplatform.reports.gate_policy_words import OFFER, difference_lines, policy_sentence
+from evalplatform.reports.gate_policy_words import OFFER, difference_lines, policy_words
 from evalplatform.reports.page import Page
 from evalplatform.reports.view import Cell, Column, Fact, Notice, Section, Table, Tone
 from evalplatform.reports.visible import with_visible_spaces
@@ -36,9 +36,9 @@ ROW_COLUMNS = (
     Column(label="Runs", meaning="What the target gives it in the next gate."),
     Column(label="Reading", numeric=False),
 )
-WHAT_IF_COLUMNS = (Column(label="Target drop"), Column(label="Runs per gate"), Column(label="Scenarios caught"))
+WHAT_IF_COLUMNS = (Column(label="Target drop", numeric=False), Column(label="Runs per gate"), Column(label="Scenarios caught"))
 DESIGN_TARGET = (
-    "Each history's pass rate is taken as the true one. With 20 runs it is itself uncertain, so read `8 times in 10` as what the gate "
+    "Each history's pass rate is taken as the true one. With 20 runs it is itself uncertain, so read “8 times in 10” as what the gate "
     "is designed for, and not as a promise about one gate."
 )
 
@@ -114,7 +114,7 @@ def readiness_page(readiness: Readiness, standing: PolicyStanding, branch: str) 
         headline_facts=readiness_facts(readiness),
         notices=tuple(Notice(level="note", text=note) for note in readiness_notes(readiness, standing, branch)),
         sections=tuple(sections),
-        facts=(Fact(label="Branch", value=branch), Fact(label="Policy", value=policy_sentence(standing).removeprefix("Policy "))),
+        facts=(Fact(label="Branch", value=branch), Fact(label="Policy", value=policy_words(standing))),
     )
 
 

@@ -10,7 +10,7 @@ from evalplatform.gates.history import History
 from evalplatform.gates.policy_standing import PolicyStanding
 from evalplatform.kernel.digests import json_digest
 from evalplatform.reports.gate_plan_words import plan_notes, plan_sentence, plan_table
-from evalplatform.reports.gate_policy_words import policy_sentence
+from evalplatform.reports.gate_policy_words import policy_words
 from evalplatform.reports.html import Download
 from evalplatform.reports.page import Page, page_html, page_markdown
 from evalplatform.reports.view import Fact, Notice, Section, Table
@@ -80,7 +80,7 @@ def materialize_run_plan(context: RunsContext, branch: str) -> StageResult:
         subtitle=plan_sentence(found.plan, branch),
         notices=tuple(Notice(level="note", text=note) for note in plan_notes(found.plan)),
         sections=(Section(key="scenarios", title="Scenarios", table=table),) if table.rows else (),
-        facts=(Fact(label="Policy", value=policy_sentence(standing).removeprefix("Policy ")),),
+        facts=(Fact(label="Policy", value=policy_words(standing)),),
     )
     result = {
         "branch": branch,
