@@ -59,6 +59,11 @@ class PlannedRunSet(Value):
     k: int | None
     runs: int = Field(ge=1)
 
+    @property
+    def reaches_target(self) -> bool:
+        """Whether the target drop is caught in it at least 8 times in 10: its history lets that be, and the cap leaves it what it needs."""
+        return self.status == "covered" and self.runs >= self.want
+
 
 class GatePlan(Value):
     """The plan of a gate.
@@ -79,6 +84,11 @@ class GatePlan(Value):
     def short(self) -> tuple[PlannedRunSet, ...]:
         """The scenarios that run less often than they should, since the cap binds."""
         return tuple(row for row in self.rows if row.runs < row.want)
+
+    @property
+    def caught(self) -> int:
+        """In how many scenarios the target drop is caught."""
+        return sum(row.reaches_target for row in self.rows)
 
     @property
     def runs_by_scenario(self) -> dict[str, int]:

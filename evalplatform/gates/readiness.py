@@ -25,11 +25,6 @@ class ReadinessRow(Value):
     planned: PlannedRunSet
     reading: ReadinessReading
 
-    @property
-    def is_caught(self) -> bool:
-        """Whether the target drop is caught in it at least 8 times in 10: the plan covers it, and the cap leaves it what it needs."""
-        return self.planned.status == "covered" and self.planned.runs >= self.planned.want
-
 
 class WhatIf(Value):
     """What another target drop would take: runs of a gate, and in how many scenarios it is caught.
@@ -63,7 +58,7 @@ class Readiness(Value):
     @property
     def caught(self) -> int:
         """In how many scenarios the target drop is caught."""
-        return sum(row.is_caught for row in self.rows)
+        return self.plan.caught
 
     @property
     def with_full_history(self) -> int:
@@ -129,5 +124,4 @@ def _what_if(scenarios: Sequence[PlanScenario], policy: GatePolicy, points: int)
         plan = plan_gate(scenarios, policy.with_changes(target_drop=points))
     except InputError as error:
         return WhatIf(target_drop_points=points, total_runs=None, caught=None, reason=str(error))
-    caught = sum(row.status == "covered" and row.runs >= row.want for row in plan.rows)
-    return WhatIf(target_drop_points=points, total_runs=plan.total_runs, caught=caught)
+    return WhatIf(target_drop_points=points, total_runs=plan.total_runs, caught=plan.caught)

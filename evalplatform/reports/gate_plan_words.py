@@ -29,9 +29,10 @@ COLUMNS = (
 
 def plan_sentence(plan: GatePlan, branch: str) -> str:
     """Return what a plan comes to, in a sentence."""
-    covered = sum(row.status == "covered" and row.runs >= row.want for row in plan.rows)
     runs = plural(plan.total_runs, "run")
-    return f"Run plan from the history of {branch}: {runs} of {plural(len(plan.rows), 'live scenario')}; {covered:,} reach their target."
+    return (
+        f"Run plan from the history of {branch}: {runs} of {plural(len(plan.rows), 'live scenario')}; {plan.caught:,} reach their target."
+    )
 
 
 def unavailable_sentence(runs: int, reason: str) -> str:
@@ -59,7 +60,7 @@ def plan_table(plan: GatePlan, pools: dict[str, HistoryPool]) -> Table:
 def _row(row: PlannedRunSet, pool: HistoryPool | None) -> tuple[Cell, ...]:
     history = words.MISSING if pool is None else f"{pool.passes.passed}/{pool.passes.graded} ({pool.stop})"
     runs = f"{row.runs}" if row.runs >= row.want else f"{row.runs} of {row.want}"
-    tone: Tone = "plain" if row.status == "covered" and row.runs >= row.want else "caution"
+    tone: Tone = "plain" if row.reaches_target else "caution"
     return (
         Cell(text=with_visible_spaces(row.scenario_id)),
         Cell(text=row.tier),

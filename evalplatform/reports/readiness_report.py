@@ -146,7 +146,7 @@ def _rows_table(readiness: Readiness) -> Table:
 
 def _row(row: ReadinessRow) -> tuple[Cell, ...]:
     planned, pool = row.planned, row.pool
-    tone: Tone = "plain" if row.reading in ("stable", "some_failures") and row.is_caught else "caution"
+    tone: Tone = "plain" if row.reading in ("stable", "some_failures") and planned.reaches_target else "caution"
     return (
         Cell(text=with_visible_spaces(row.scenario_id)),
         Cell(text=planned.tier),

@@ -116,7 +116,7 @@ def _facts(found: BranchPlan, table: Table) -> RunPlanFacts:
         total_runs=plan.total_runs,
         max_runs=plan.max_runs,
         scenarios=len(plan.rows),
-        covered=sum(row.status == "covered" and row.runs >= row.want for row in plan.rows),
+        covered=plan.caught,
         short=tuple(row.scenario_id for row in plan.short),
         notes=tuple(plan_notes(plan)),
         preview=table.with_changes(rows=table.rows[:PREVIEW_ROWS]) if table.rows else None,
