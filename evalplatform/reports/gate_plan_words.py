@@ -29,10 +29,8 @@ COLUMNS = (
 
 def plan_sentence(plan: GatePlan, branch: str) -> str:
     """Return what a plan comes to, in a sentence."""
-    runs = plural(plan.total_runs, "run")
-    return (
-        f"Run plan from the history of {branch}: {runs} of {plural(len(plan.rows), 'live scenario')}; {plan.caught:,} reach their target."
-    )
+    runs, scenarios = plural(plan.total_runs, "run"), plural(len(plan.rows), "live scenario")
+    return f"Run plan from the history of {branch}: {runs} of {scenarios}; {plan.caught:,} reach their target."
 
 
 def unavailable_sentence(runs: int, reason: str) -> str:
