@@ -28,6 +28,7 @@ from evalplatform.reports.headline_words import baseline_words
 from evalplatform.reports.scenario_diff_lines import scenario_diff_lines
 from evalplatform.reports.trajectory_columns import trajectory_columns
 from evalplatform.stages.batch_diff import RunDiff, diff_page, diff_page_names, diff_pages, first_divergence, opened_run_diff
+from evalplatform.stages.batch_gate import NOTHING_PINNED
 from evalplatform.stages.gate import GatedComparison, gated_comparison
 from evalplatform.stages.gate_baseline import GateBaseline
 from evalplatform.stages.gate_view import gate_view
@@ -41,9 +42,17 @@ def report_batches(sides: Sides, outputs: DiffOutputs) -> int:
     data = BytesIO()
     wants_json = outputs.prints_json or outputs.json_file is not None
     writer = V3Writer(data) if wants_json else None
-    gated = gated_comparison(sides.baseline.runs, sides.candidate.runs, on_row=None if writer is None else writer.add)
+    pinned = sides.pinned or NOTHING_PINNED
+    gated = gated_comparison(
+        sides.baseline.runs,
+        sides.candidate.runs,
+        pools=pinned.pools,
+        history_error=pinned.history_error,
+        on_row=None if writer is None else writer.add,
+    )
     comparison = gated.comparison
-    gate = gate_view(gated, GateBaseline(comparison.baseline, sides.choice), judge_agreement=agreement_with_labels(gated, sides))
+    baseline = GateBaseline(comparison.baseline, sides.choice, pinned.branch)
+    gate = gate_view(gated, baseline, history=pinned.history, judge_agreement=agreement_with_labels(gated, sides))
     divergence = first_divergence(comparison, sides.baseline, sides.candidate)
     if writer is not None:
         writer.finish(comparison, choice=sides.choice, divergence=divergence, gate=gate)

@@ -13,18 +13,21 @@ from evalplatform.cli.replication import ReplicationOption
 if TYPE_CHECKING:
     from evalplatform.comparisons.batches.records import BaselineChoice
     from evalplatform.ports.labels import LabelStore
+    from evalplatform.stages.batch_gate import PinnedBaseline
     from evalplatform.stages.batch_sides import BatchSide
 
 BATCH_HELP = "A batch id, or what only one id begins or ends with; or the file of a bundle."
 
 
 class Sides(NamedTuple):
-    """The two batches of a comparison, why the baseline is the one, and where labels are; None where no project is open."""
+    """The two batches of a comparison, why the baseline is the one, where labels are (None where no project is open), and what the last
+    gate of these two pinned, where that is why."""
 
     baseline: "BatchSide"
     candidate: "BatchSide"
     choice: "BaselineChoice"
     labels: "LabelStore | None" = None
+    pinned: "PinnedBaseline | None" = None
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -65,6 +68,7 @@ def _sides(baseline: str | None, candidate: str | None, project: Path | None) ->
     from evalplatform.cli.console import required_project
     from evalplatform.kernel.errors import InputError
     from evalplatform.stages.batch_diff import headline_batches
+    from evalplatform.stages.batch_gate import pinned_baseline, remembered_for
     from evalplatform.stages.batch_sides import bundle_side, is_bundle_path, matching_id, stored_side
     from evalplatform.wiring import OpenedProject
 
@@ -84,4 +88,6 @@ def _sides(baseline: str | None, candidate: str | None, project: Path | None) ->
             yield Sides(side(baseline), side(candidate), "named", opened.label_store)
         else:
             chosen = headline_batches(opened.batch_store, opened.gate_store)
-            yield Sides(side(chosen.baseline.id), side(chosen.candidate.id), chosen.choice, opened.label_store)
+            context = opened.runs_context()
+            pinned = pinned_baseline(context, chosen.candidate, remembered_for(context, chosen))
+            yield Sides(side(chosen.baseline.id), side(chosen.candidate.id), chosen.choice, opened.label_store, pinned)

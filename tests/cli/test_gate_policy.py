@@ -150,3 +150,14 @@ def test_readiness_that_could_not_be_computed_shows_no_figures(command: Command,
     assert ran.code == 2
     assert "readiness could not be computed" in ran.err
     assert ran.out == ""
+
+
+def test_diff_of_the_newest_batch_decides_with_the_history_that_its_last_gate_pinned(command: Command, scenarios: Path) -> None:
+    main_has(command, STEADY, STEADY)
+    pushed(command, on_main({"lookup": Told("PPPPPFFFFF"), "refund": Told("P" * 10)}, hours=2, branch=None, ci_event="pull_request"))
+    gated = command("gate", "--baseline-branch", "main", "--record", "--json")
+    alike = command("diff", "--json")
+    assert gated.code == alike.code
+    decisions = [json.loads(ran.out)["gate"]["decision"]["scenarios"] for ran in (gated, alike)]
+    assert decisions[0] == decisions[1]
+    assert {entry["scenario"]["baseline"]["graded"] for entry in decisions[1]} == {20}
