@@ -12,6 +12,8 @@ from evalplatform.kernel.errors import InputError
 
 if TYPE_CHECKING:
     from evalplatform.ports.clock import Clock
+    from evalplatform.project.load import Project
+    from evalplatform.runs.gate_policy import HeldPolicy
     from evalplatform.runs.records import CiEvent
     from evalplatform.stages.import_runs import ImportedTraces
 
@@ -63,6 +65,7 @@ def import_(
     if opened is not None and project_id is not None:
         raise InputError(f"is the project file's to say: it is {opened.settings.project!r}.", file=opened.file, field="--project-id")
     event = _checked_event(ci_event)
+    policy = None if opened is None else _held_policy(opened)
     wanted = TraceImport(
         files=tuple(files),
         project=opened.settings.project if opened is not None else str(project_id),
@@ -76,12 +79,28 @@ def import_(
         branch=_checked_name(branch, "--branch") or (pushed_branch(os.environ) if event == "push" else None),
         ci_event=event,
         recorded_at=_checked_time(recorded_at),
+        held_policy=policy,
     )
     folder = Path() if opened is None else opened.state_folder / BUNDLES_FOLDER
     clock = SystemClock()
     done = import_traces(wanted, folder=folder, out=out, now=clock.now(), on_run=_said_now_and_then(clock))
     typer.echo(done.model_dump_json(indent=2) if json_result else "\n".join(_lines(done)))
     return 0
+
+
+def _held_policy(project: "Project") -> "HeldPolicy | None":
+    """Return the gate policy that the platform holds; that it cannot be read stops no import, which needs no database, and is said."""
+    from evalplatform.adapters.gates.open import held_policy
+    from evalplatform.cli.console import say
+    from evalplatform.kernel.errors import StorageError
+    from evalplatform.wiring import OpenedProject
+
+    settings = project.settings
+    try:
+        return held_policy(OpenedProject(project).database_url, project=settings.project, tenant=settings.tenant)
+    except StorageError as error:
+        say(f"note: the gate policy that the platform may hold could not be read, so the batch records none: {error}")
+        return None
 
 
 def _said_now_and_then(clock: "Clock") -> Callable[[str], None]:

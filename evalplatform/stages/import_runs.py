@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from evalplatform.judging.structural import STRUCTURAL_JUDGE, grade_structurally
 from evalplatform.kernel.errors import BundleError, TraceError
 from evalplatform.kernel.text import clip
@@ -22,6 +24,7 @@ from evalplatform.runs.assertions.assertion import RunFacts
 from evalplatform.runs.batch_tally import BatchTally
 from evalplatform.runs.bundle import BUNDLE_ENDING, BundleWriter, new_bundle, read_header
 from evalplatform.runs.bundle_file import locked
+from evalplatform.runs.gate_policy import HeldPolicy
 from evalplatform.runs.policies import PolicyScan, policy_scan
 from evalplatform.runs.records import GRADED_OUTCOMES, Batch, BatchHeader, CiEvent, Outcome, PlannedScenario, Run
 from evalplatform.runs.scenario import Scenario
@@ -61,6 +64,7 @@ class TraceImport:
         commit, branch: of the agent.
         ci_event: what the CI build of that commit was for; None outside CI.
         recorded_at: when it was recorded; None for the latest time that the trace states, or else now.
+        held_policy: the gate policy that the platform holds, under which the batch stands where its scenario set has none.
     """
 
     files: tuple[Path, ...]
@@ -75,6 +79,21 @@ class TraceImport:
     branch: str | None = None
     ci_event: CiEvent | None = None
     recorded_at: datetime | None = None
+    held_policy: HeldPolicy | None = None
+
+    @property
+    def policy_json(self) -> dict[str, JsonValue] | None:
+        """The gate policy as the batch records it."""
+        own = None if self.scenario_set is None else self.scenario_set.policy_json
+        return own if own is not None or self.held_policy is None else self.held_policy.model_dump(mode="json")
+
+    def declared(self) -> dict[str, PlannedScenario]:
+        """Return what is declared of scenarios, by id: by the scenario set, with the tiers of a held policy that stands in for its own."""
+        found = {} if self.scenario_set is None else self.scenario_set.planned_all()
+        if self.held_policy is None or (self.scenario_set is not None and self.scenario_set.policy is not None):
+            return found
+        moved = self.held_policy.tier_by_scenario.items()
+        return {**found, **{name: found.get(name, PlannedScenario()).with_changes(tier=tier) for name, tier in moved}}
 
 
 class ImportedTraces(Value):
@@ -184,7 +203,7 @@ def _refuse_future(wanted: TraceImport, survey: TraceSurvey, *, now: datetime) -
 
 def _header(wanted: TraceImport, survey: TraceSurvey, *, now: datetime) -> BatchHeader:
     scenario_set = wanted.scenario_set
-    declared = {} if scenario_set is None else scenario_set.planned_all()
+    declared = wanted.declared()
     return BatchHeader(
         tenant=wanted.tenant,
         project=wanted.project,
@@ -198,7 +217,7 @@ def _header(wanted: TraceImport, survey: TraceSurvey, *, now: datetime) -> Batch
         recorded_at=wanted.recorded_at or survey.latest or now,
         scenario_set_digest=None if scenario_set is None else scenario_set.digest,
         set_scenarios=None if scenario_set is None else len(scenario_set.scenarios),
-        policy=None if scenario_set is None else scenario_set.policy_json,
+        policy=wanted.policy_json,
         scenarios={
             scenario: declared.get(scenario, PlannedScenario()).with_changes(planned_runs=len(trials), leg="live")
             for scenario, trials in sorted(survey.trials.items())

@@ -161,3 +161,28 @@ def test_diff_of_the_newest_batch_decides_with_the_history_that_its_last_gate_pi
     decisions = [json.loads(ran.out)["gate"]["decision"]["scenarios"] for ran in (gated, alike)]
     assert decisions[0] == decisions[1]
     assert {entry["scenario"]["baseline"]["graded"] for entry in decisions[1]} == {20}
+
+
+def test_imported_runs_stand_under_the_held_policy_where_no_scenario_file_has_one(command: Command, project: Path) -> None:
+    lines = [
+        {
+            "scenario": name,
+            "trial": trial,
+            "reward": int(passes),
+            "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes"}],
+        }
+        for name, passes in (("lookup", True), ("refund", True))
+        for trial in range(10)
+    ]
+    Path("before.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    Path("after.jsonl").write_text("\n".join(json.dumps(line | {"reward": 0} if line["scenario"] == "refund" else line) for line in lines))
+    assert command("import", "before.jsonl", "--out", "none.jsonl").code == 0
+    pushed(command, batch_of(STEADY, project=PROJECT))  # so that the scenario is known
+    assert command("gate", "policy", "set", "--target-drop", 40, "--tier", "refund=critical").code == 0
+    for name in ("before", "after"):
+        assert command("import", f"{name}.jsonl", "--out", f"{name}.bundle.jsonl").code == 0
+    ran = command("gate", "--baseline", "before.bundle.jsonl", "--candidate", "after.bundle.jsonl")
+    assert ran.code == 1
+    assert "refund  critical  10/10 → 0/10: drop; gates" in ran.out
+    plain = json.loads(Path("none.jsonl").read_text().splitlines()[0])
+    assert "target_drop" not in json.dumps(plain)

@@ -1,7 +1,15 @@
 """Opens a gate store by its database URL."""
 
-from evalplatform.adapters.gates.sql import SqlGateStore
+from pathlib import Path
+
+from sqlalchemy import inspect
+
+from evalplatform.adapters.gates.sql import SqlGateStore, policies_table
+from evalplatform.adapters.tables.engine import database_engine, read_transaction
 from evalplatform.adapters.tables.schema import migrated_engine
+from evalplatform.runs.gate_policy import HeldPolicy
+
+SQLITE_PREFIX = "sqlite:///"
 
 
 def open_gate_store(url: str, *, project: str, tenant: str) -> SqlGateStore:
@@ -18,3 +26,23 @@ def open_gate_store(url: str, *, project: str, tenant: str) -> SqlGateStore:
         StorageError: the database was made by a newer version of evalplatform.
     """
     return SqlGateStore(migrated_engine(url), project=project, tenant=tenant)
+
+
+def held_policy(url: str, *, project: str, tenant: str) -> HeldPolicy | None:
+    """Return the gate policy that the database at `url` holds for the project, or None. Nothing is made or migrated for the answer.
+
+    Raises:
+        InputError: the URL cannot be used.
+        StorageUnavailableError: the database does not answer.
+    """
+    if url.startswith(SQLITE_PREFIX) and not Path(url.removeprefix(SQLITE_PREFIX)).is_file():
+        return None
+    engine = database_engine(url)
+    try:
+        with read_transaction(engine) as connection:
+            if not inspect(connection).has_table(policies_table.name):
+                return None
+        stored = SqlGateStore(engine, project=project, tenant=tenant).policy()
+    finally:
+        engine.dispose()
+    return None if stored is None else stored.policy
