@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import islice
 
+from pydantic import ValidationError
+
 from evalplatform.comparisons.batches.scenario_pairs import BatchRuns
 from evalplatform.gates.history import MOST_BATCHES, History, pooled_history
 from evalplatform.kernel.errors import InputError
@@ -27,26 +29,32 @@ def read_history(context: RunsContext, *, branch: str, candidate: Batch | None, 
 
     Raises:
         StorageError: the stores cannot be read.
-        InputError: what they hold is not in order.
+        InputError: what they hold is not in order, or damaged.
     """
     gated = {batch.id: batch for _, batch in islice(eligible_gates(context, branch, but=candidate), MOST_GATES)}
     newest_first = sorted(gated.values(), key=lambda batch: (batch.header.recorded_at, batch.id), reverse=True)
-    return pooled_history(_sides(context, most_complete(newest_first)), scenario_ids)
+    return _pooled(context, most_complete(newest_first), scenario_ids)
 
 
 def pinned_history(context: RunsContext, batch_ids: Sequence[str], scenario_ids: Collection[str]) -> History:
     """Pool the history again from exactly the batches that a gate pinned.
 
     Raises:
-        InputError: one of them is not there, or no longer whole, so that it gives other runs than it did.
+        InputError: one of them is not there, damaged, or no longer whole, so that it gives other runs than it did.
         StorageError: the stores cannot be read.
     """
     batches = [context.batches.batch(batch_id) for batch_id in batch_ids]
     for batch in batches:
         if batch.retention != "whole":
             raise InputError(f"the pinned history cannot be read: {batch.id} is {batch.retention}.")
-    return pooled_history(_sides(context, batches), scenario_ids)
+    return _pooled(context, batches, scenario_ids)
 
 
-def _sides(context: RunsContext, batches: Iterable[Batch]) -> Iterable[BatchRuns]:
-    return (BatchRuns(batch, partial(context.batches.runs, batch.id)) for batch in batches)
+def _pooled(context: RunsContext, batches: Iterable[Batch], scenario_ids: Collection[str]) -> History:
+    sides = (BatchRuns(batch, partial(context.batches.runs, batch.id)) for batch in batches)
+    try:
+        return pooled_history(sides, scenario_ids)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise InputError(f"a stored {error.title.lower()} is damaged: {where}: {problem['msg']}.") from None

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
-
 from evalplatform.comparisons.batches.headline import headline_baseline
 from evalplatform.comparisons.batches.records import ScenarioChange
 from evalplatform.comparisons.label_records import VerdictAgreement
@@ -196,9 +194,6 @@ def _history(context: RunsContext | None, resolution: GateBaseline, candidate: B
         return read_history(_opened(context), branch=resolution.branch, candidate=candidate, scenario_ids=scenario_ids), None
     except (StorageError, InputError) as error:
         return None, str(error)
-    except ValidationError as error:  # a stored run is damaged
-        problem = error.errors(include_url=False)[0]
-        return None, f"a stored {error.title.lower()} is damaged: {'.'.join(map(str, problem['loc']))}: {problem['msg']}."
 
 
 def _side(context: RunsContext | None, name: str) -> BatchSide:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from evalplatform.adapters.batches.sql import batches_table
+from evalplatform.adapters.batches.sql import batches_table, runs_table
 from evalplatform.adapters.tables.engine import database_engine, write_transaction
 from evalplatform.artifacts.blobs import get_blob
 from evalplatform.gates.verification import verify_certificate
@@ -109,6 +109,37 @@ def test_a_pinned_batch_that_is_no_longer_whole_makes_a_failed_check(project: Ru
     assert gate.standing == "failed_check"
     assert f"{before.id} is compacted" in str(gate.reason)
     assert list(context.gates.of_scenario("refund")) == []
+
+
+def test_a_pinned_run_that_is_damaged_makes_a_failed_check(project: RunsProject, context: RunsContext) -> None:
+    before, after = pushed(project, STEADY, days_ago=2), pushed(project, STEADY, days_ago=1)
+    pinned = pushed(project, {"refund": "P" * 11}, days_ago=3)
+    with project.opened() as opened:
+        engine = database_engine(opened.database_url)
+        with write_transaction(engine) as connection:
+            connection.execute(update(runs_table).where(runs_table.c.run_order == 10).values(outcome="nonsense"))
+        engine.dispose()
+    gate = on_main(context, after, baseline=before.id, history=(pinned.id,))
+    assert gate.standing == "failed_check"
+    assert "is damaged: outcome" in str(gate.reason)
+
+
+def test_a_gate_whose_process_is_gone_between_certificate_and_record_is_remembered_once_by_the_next_try(
+    project: RunsProject, context: RunsContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = pushed(project, STEADY, days_ago=1)
+
+    def gone(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(context.gates), "remember", gone)
+        with pytest.raises(KeyboardInterrupt):
+            on_main(context, batch)
+    assert list(context.gates.gates()) == []
+    gate = on_main(context, batch)
+    assert list(context.gates.gates()) == [gate]
+    assert verify_certificate(get_blob(context.objects, str(gate.certificate_digest))).holds
 
 
 def test_a_gate_without_an_answer_is_a_failed_check(project: RunsProject, context: RunsContext) -> None:
