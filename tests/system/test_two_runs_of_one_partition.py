@@ -27,7 +27,8 @@ pytestmark = pytest.mark.system
 QUESTIONS = 20
 CALLS = calls_of_a_run(QUESTIONS)
 KEY = {"STUB_KEY": "key-of-no-value"}
-WAITS = "answers model: waiting for another run of this partition"
+WAITS = "waiting for another run of this partition"
+"""Behind the stage: on a busy machine the other run may be at its scores already."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def test_two_runs_at_once_ask_each_call_once_and_the_second_says_that_it_waits(s
     with shared.started(*files_of(1)) as first:
         wait_until(lambda: shared.stub.requests > 1, "the first run to ask")
         with shared.started(*files_of(2)) as second:
-            assert said(second) == WAITS
+            assert said(second).endswith(WAITS)
             both = [ended(first), ended(second)]
     assert [done.code for done in both] == [0, 0], [done.err for done in both]
     assert set(calls_seen(shared.stub).values()) == {1}
@@ -80,7 +81,7 @@ def test_a_run_that_is_killed_hands_over_to_the_one_that_waits_for_it(shared: Sh
     with shared.started() as first:
         wait_until(lambda: shared.stub.requests > CONCURRENCY, "the first run to ask")
         with shared.started("--json") as second:
-            assert said(second) == WAITS
+            assert said(second).endswith(WAITS)
             first.send_signal(signal.SIGKILL)
             assert ended(first).code == -signal.SIGKILL
             committed = committed_calls(shared.folder)
@@ -97,7 +98,7 @@ def test_ctrl_c_ends_a_run_that_waits_and_leaves_the_other_alone(shared: Shared)
     with shared.started() as first:
         wait_until(lambda: shared.stub.requests > 1, "the first run to ask")
         with shared.started() as second:
-            assert said(second) == WAITS
+            assert said(second).endswith(WAITS)
             second.send_signal(signal.SIGINT)
             assert ended(second, within_seconds=20).code == 130
         assert ended(first).code == 0
