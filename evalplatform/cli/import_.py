@@ -65,7 +65,6 @@ def import_(
     if opened is not None and project_id is not None:
         raise InputError(f"is the project file's to say: it is {opened.settings.project!r}.", file=opened.file, field="--project-id")
     event = _checked_event(ci_event)
-    policy = None if opened is None else _held_policy(opened)
     wanted = TraceImport(
         files=tuple(files),
         project=opened.settings.project if opened is not None else str(project_id),
@@ -79,7 +78,7 @@ def import_(
         branch=_checked_name(branch, "--branch") or (pushed_branch(os.environ) if event == "push" else None),
         ci_event=event,
         recorded_at=_checked_time(recorded_at),
-        held_policy=policy,
+        held_policy=None if opened is None else _held_policy(opened),
     )
     folder = Path() if opened is None else opened.state_folder / BUNDLES_FOLDER
     clock = SystemClock()
