@@ -23,6 +23,7 @@ def plan(
     """
     import orjson
 
+    from evalplatform.cli.branch_names import checked_branch
     from evalplatform.cli.console import required_project
     from evalplatform.cli.results import table_lines
     from evalplatform.reports.gate_plan_words import plan_notes, plan_sentence, plan_table
@@ -31,6 +32,7 @@ def plan(
     from evalplatform.stages.gate_policies import read_policy
     from evalplatform.wiring import OpenedProject
 
+    checked_branch(branch, "--branch")
     with OpenedProject(required_project(project)) as opened:
         context = opened.runs_context()
         standing = read_policy(context)

@@ -26,6 +26,7 @@ def readiness(
     Every figure comes from the history, threshold and plan that a gate uses. Exit code 2 where it could not be computed; no figure is shown
     then.
     """
+    from evalplatform.cli.branch_names import checked_branch
     from evalplatform.cli.console import required_project, say
     from evalplatform.cli.files import check_outputs, write_if_changed
     from evalplatform.cli.results import table_lines
@@ -35,6 +36,7 @@ def readiness(
     from evalplatform.stages.gate_readiness import read_readiness
     from evalplatform.wiring import OpenedProject
 
+    checked_branch(branch, "--branch")
     check_outputs([("--out-md", out_md), ("--out-html", out_html), ("--out-json", out_json)], inputs=[])
     with OpenedProject(required_project(project)) as opened:
         try:

@@ -1,7 +1,6 @@
 """What `evalplatform gate` does: run the gate, write what was asked for, tell the CI build, remember it, and answer."""
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from io import BytesIO
@@ -12,6 +11,7 @@ import typer
 from evalplatform.adapters.run_origin import is_pull_request, pushed_branch
 from evalplatform.cli.batch_diff import agreement_with_labels, report_lines, write_and_say, write_reports
 from evalplatform.cli.batches import NO_BATCH
+from evalplatform.cli.branch_names import checked_branch
 from evalplatform.cli.console import required_project, say
 from evalplatform.cli.diff import Sides
 from evalplatform.cli.gate_outputs import GateOutputs, annotate, append_summary, told_whatever_ends_it, write_cases
@@ -29,7 +29,6 @@ from evalplatform.reports.gate_cases import flip_case, gate_annotations, gate_ca
 from evalplatform.reports.gate_view import GateView
 from evalplatform.reports.junit import JUnitCase
 from evalplatform.reports.markdown import markdown_text
-from evalplatform.runs.records import ONE_LINE
 from evalplatform.runs.remembered_gate import GateStrictness
 from evalplatform.stages.batch_diff import first_divergence
 from evalplatform.stages.batch_sides import is_bundle_path
@@ -56,8 +55,8 @@ def asked_gate(
         InputError: two options ask for different baselines, a branch has no name, or a bundle is remembered or gated against a branch.
     """
     for option, name in (("--baseline-branch", baseline_branch), ("--branch", branch)):
-        if name is not None and not re.fullmatch(ONE_LINE, name):
-            raise InputError(f"takes the name of a branch, on one line; not {name!r}.", field=option)
+        if name is not None:
+            checked_branch(name, option)
     if baseline is not None and baseline_branch is not None:
         raise InputError("names a baseline, and --baseline-branch names another: leave one out.", field="--baseline")
     for option, name in (("--baseline", baseline), ("--candidate", candidate)):

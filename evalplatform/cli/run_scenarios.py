@@ -1,6 +1,6 @@
 """`evalplatform run`: run the scenarios of the project, and record a batch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,7 +55,7 @@ def run(
     opened_project = required_project(project)
     scenario_set = project_scenarios(opened_project)
     check_places([("--out", out)], inputs=[path for path in (opened_project.file, scenario_set.file) if path is not None])
-    planned_runs = _planned_runs(opened_project, scenario_set, baseline_branch, runs=runs)
+    planned_runs = _planned_runs(opened_project, scenario_set, baseline_branch, runs=runs, only=scenario or ())
     origin = run_origin(opened_project.root, environ=os.environ, commit=commit, branch=branch)
     if origin.note is not None:
         say(f"note: {origin.note}")
@@ -77,12 +77,20 @@ def run(
     return DONE if done.recorded.truncated_reason is None and done.bundle.batch.graded_runs else NOT_ANSWERED
 
 
-def _planned_runs(project: "Project", scenario_set: "ScenarioSet", branch: str | None, *, runs: int | None) -> dict[str, int] | None:
-    """Return the run plan of a branch's history by the scenario file's policy, and say it; None where none is asked for or can be made."""
+def _planned_runs(
+    project: "Project", scenario_set: "ScenarioSet", branch: str | None, *, runs: int | None, only: Sequence[str]
+) -> dict[str, int] | None:
+    """Return the run plan of the scenarios that are run, by a branch's history and the scenario file's policy, and say it.
+
+    None where none is asked for, or the history cannot be read, which is said.
+    """
+    from evalplatform.cli.branch_names import checked_branch
     from evalplatform.cli.console import say
+    from evalplatform.gates.gate_plan import plan_gate
     from evalplatform.kernel.errors import InputError, StorageError
     from evalplatform.reports.gate_plan_words import plan_notes, plan_sentence, unavailable_sentence
-    from evalplatform.stages.gate_plan import branch_plan
+    from evalplatform.stages.gate_history import read_history
+    from evalplatform.stages.gate_plan import plan_scenarios
     from evalplatform.wiring import OpenedProject
 
     if branch is None:
@@ -93,16 +101,20 @@ def _planned_runs(project: "Project", scenario_set: "ScenarioSet", branch: str |
         raise InputError(
             "asks for a run plan, and the scenario file has no gate policy to plan by: add a `gate:` block.", field="--baseline-branch"
         )
+    checked_branch(branch, "--baseline-branch")
+    wanted = {scenario_set.scenario(scenario_id).id for scenario_id in only}
+    tiers = {name: tier for name, tier in scenario_set.live_tiers.items() if not wanted or name in wanted}
     try:
         with OpenedProject(project) as opened:
-            found = branch_plan(opened.runs_context(), branch, scenario_set.live_tiers, scenario_set.policy)
-    except StorageError as error:
+            history = read_history(opened.runs_context(), branch=branch, candidate=None, scenario_ids=tuple(tiers))
+    except (StorageError, InputError) as error:  # an InputError: what is stored is damaged
         say(unavailable_sentence(scenario_set.default_runs, str(error)))
         return None
-    say(plan_sentence(found.plan, branch))
-    for note in plan_notes(found.plan):
+    plan = plan_gate(plan_scenarios(history, tiers), scenario_set.policy)
+    say(plan_sentence(plan, branch))
+    for note in plan_notes(plan):
         say(note)
-    return found.plan.runs_by_scenario
+    return plan.runs_by_scenario
 
 
 def project_scenarios(project: "Project") -> "ScenarioSet":

@@ -1,6 +1,8 @@
 """`evalplatform gate policy`, `gate plan`, `gate readiness` and `run --baseline-branch`: what is held, planned, run and caught."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -128,6 +130,47 @@ def test_a_plan_is_refused_beside_a_number_of_runs_and_without_a_policy(
     ran = command("run", "--baseline-branch", "main", *options)
     assert ran.code == 2
     assert said in ran.err
+
+
+def test_a_damaged_run_of_the_history_is_said_and_every_scenario_runs_as_often_as_the_policy_says(
+    command: Command, scenarios: Path
+) -> None:
+    main_has(command, STEADY)
+    with closing(sqlite3.connect(".evalplatform/evalplatform.db")) as database, database:
+        database.execute("UPDATE batch_runs SET outcome = 'nonsense' WHERE run_order = 3")
+    ran = command("run", "--baseline-branch", "main", "--json")
+    assert "run plan unavailable: every scenario runs 10 times (a stored run is damaged" in ran.err
+    assert len(json.loads(ran.out)["runs"]) == 20
+
+
+def test_a_plan_is_of_the_scenarios_that_are_run(command: Command, scenarios: Path) -> None:
+    main_has(command, STEADY, STEADY)
+    ran = command("run", "--baseline-branch", "main", "--scenario", "lookup", "--json")
+    assert "12 runs of 1 live scenario; 1 reach" in ran.err
+    assert len(json.loads(ran.out)["runs"]) == 12
+
+
+def test_an_interrupted_batch_keeps_the_plan_it_was_begun_with(command: Command, scenarios: Path) -> None:
+    main_has(command, STEADY, STEADY)
+    begun = json.loads(command("run", "--baseline-branch", "main", "--commit", "c1", "--json").out)
+    bundle = Path(begun["bundle"])
+    lines = bundle.read_text().splitlines(keepends=True)
+    bundle.write_text("".join(lines[:5]))  # as a kill leaves it: some runs, and no end
+    main_has(command, {"lookup": Told("P" * 9 + "F"), "refund": Told("P" * 10)})
+    done = command("run", "--baseline-branch", "main", "--commit", "c1", "--json")
+    assert done.code == 0, done.err
+    assert f"going on with {bundle}" in done.err
+    resumed = json.loads(done.out)
+    assert (resumed["kept_runs"], len(resumed["runs"])) == (4, 15)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("run", "--baseline-branch", ""), ("gate", "plan", "--branch", " "), ("gate", "readiness", "--branch", "")]
+)
+def test_a_branch_without_a_name_is_refused(arguments: tuple[str, ...], command: Command, scenarios: Path) -> None:
+    ran = command(*arguments)
+    assert ran.code == 2
+    assert "takes the name of a branch" in ran.err
 
 
 def test_readiness_says_what_the_gate_catches_in_every_form(command: Command, scenarios: Path, tmp_path: Path) -> None:
