@@ -1,10 +1,16 @@
 """The gate policy of a project, in words: what is in force, where it stands, and what to change where another place says another thing."""
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from evalplatform.gates.policy_standing import PolicyDifference, PolicySource, PolicyStanding
 from evalplatform.reports.visible import with_visible_spaces
 from evalplatform.runs.gate_policy import HeldPolicy
+
+PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+NO_PLAIN_KEYS = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+"""Words that YAML 1.1 or 1.2 reads as something else than text."""
 
 OFFER = (
     "This project has no gate policy, so one run a side decides its gates. Hold one: `evalplatform gate policy set --target-drop 50` (a "
@@ -74,7 +80,7 @@ def block_lines(policy: HeldPolicy) -> Iterator[str]:
 
 
 def _mapping(name: str, values: Iterable[tuple[str, object]]) -> Iterator[str]:
-    lines = [f"    {key}: {value}" for key, value in values]
+    lines = [f"    {yaml_key(key)}: {value}" for key, value in values]
     if lines:
         yield f"  {name}:"
         yield from sorted(lines)
@@ -90,5 +96,11 @@ def _changes(differences: Sequence[PolicyDifference]) -> Iterator[str]:
 
 def _written(value: object) -> str:
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {item}" for key, item in sorted(value.items())) + "}"
+        return "{" + ", ".join(f"{yaml_key(key)}: {item}" for key, item in sorted(value.items())) + "}"
     return str(value)
+
+
+def yaml_key(text: str) -> str:
+    """Return a tag as a key of a YAML file: as it is where that is a plain word, else quoted as JSON has it, which YAML reads alike."""
+    is_plain = PLAIN_KEY.fullmatch(text) is not None and text.lower() not in NO_PLAIN_KEYS
+    return text if is_plain else json.dumps(text, ensure_ascii=False)

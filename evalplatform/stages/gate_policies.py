@@ -27,15 +27,12 @@ def set_policy(context: RunsContext, policy: HeldPolicy, standing: PolicyStandin
     """Hold another policy, with both in the audit log.
 
     Raises:
-        UnknownNameError: a scenario that it moves is none of the project's, with the nearest one.
+        UnknownNameError: a scenario that it moves, or a tag that it gives a tier, is none of the project's, with the nearest one.
         InputError: nothing would change, or somebody changed the policy meanwhile.
         StorageUnavailableError: the store does not answer.
     """
-    known = standing.scenario_ids()
-    for scenario_id in policy.tier_by_scenario:
-        if known and scenario_id not in known:
-            raise UnknownNameError("scenario", scenario_id, known, field="--tier")
     held = None if standing.stored is None else standing.stored.policy
+    _refuse_unknown(policy, held or HeldPolicy(), standing)
     if held == policy:
         raise InputError("is what the platform holds already; nothing was changed.", field="gate policy")
     now = context.clock.now()
@@ -50,3 +47,16 @@ def set_policy(context: RunsContext, policy: HeldPolicy, standing: PolicyStandin
     )
     context.gates.set_policy(stored, replaces=held, entry=entry)
     return stored
+
+
+def _refuse_unknown(policy: HeldPolicy, before: HeldPolicy, standing: PolicyStanding) -> None:
+    """Refuse names that are newly given a tier and that the project does not have; what was held before may name what is gone since."""
+    tags = () if standing.scenario_set is None else {tag for scenario in standing.scenario_set.scenarios for tag in scenario.tags}
+    for what, option, known, now, then in (
+        ("scenario", "--tier", standing.scenario_ids(), policy.tier_by_scenario, before.tier_by_scenario),
+        ("tag", "--tier-of-tag", tags, policy.tier_by_tag, before.tier_by_tag),
+    ):
+        is_known = standing.scenario_set is not None or bool(known)
+        for name in now:
+            if is_known and name not in known and now[name] != then.get(name):
+                raise UnknownNameError(what, name, known, field=option)

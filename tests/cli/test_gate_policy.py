@@ -6,7 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
+from evalplatform.reports.gate_policy_words import block_lines
+from evalplatform.runs.gate_policy import GatePolicy, HeldPolicy
+from evalplatform.runs.records import ModelVerdict
 from tests.cli.conftest import Command
 from tests.cli.test_gate import PROJECT, STEADY, on_main, pushed
 from tests.support.compared_batches import Told, batch_of
@@ -57,6 +61,44 @@ def test_a_policy_is_held_shown_and_audited_with_the_lines_to_change_in_the_file
     assert {difference["setting"] for difference in held["file_differs"]} == {"target_drop", "target_drop_by_tier", "gate_tier of refund"}
 
 
+def test_every_change_is_in_the_audit_log_with_the_old_and_the_new_value(command: Command, scenarios: Path) -> None:
+    for points in (40, 30):
+        assert command("gate", "policy", "set", "--target-drop", points).code == 0
+    with closing(sqlite3.connect(".evalplatform/evalplatform.db")) as database:
+        found = database.execute("SELECT action, old_value, new_value FROM audit ORDER BY id").fetchall()
+    changes = [(action, json.loads(old or "null"), json.loads(new)) for action, old, new in found]
+    assert [action for action, _, _ in changes] == ["project.gate_policy_set"] * 2
+    assert [(None if old is None else old["target_drop"], new["target_drop"]) for _, old, new in changes] == [(None, 40), (40, 30)]
+
+
+def test_a_scenario_that_is_gone_since_it_was_moved_stops_no_further_change(command: Command, scenarios: Path) -> None:
+    assert command("gate", "policy", "set", "--tier", "refund=standard").code == 0
+    scenarios.write_text(SCENARIOS.replace("id: refund", "id: payback"))
+    assert command("gate", "policy", "set", "--target-drop", 30).code == 0
+    assert command("gate", "policy", "set", "--tier", "refund=critical").code == 2
+
+
+def test_the_printed_block_is_read_back_whatever_the_tags() -> None:
+    tags = ["money", "a: b", "*star", "#x", "1", "no", 'say "hi"', "Ünal", "- dash"]
+    policy = HeldPolicy(tier_by_tag=dict.fromkeys(tags, "critical"), target_drop_by_tier={"critical": 30})
+    read = YAML(typ="safe").load("\n".join(block_lines(policy)))["gate"]
+    assert GatePolicy.model_validate(dict(read)) == GatePolicy(**policy.model_dump(exclude={"tier_by_scenario"}))
+
+
+def test_labels_of_runs_are_imported_and_readiness_shows_how_far_the_judge_agrees(command: Command, scenarios: Path) -> None:
+    recorded = on_main({"lookup": Told("P" * 20), "refund": Told("P" * 20)}, hours=0)
+    judged = tuple(run.with_changes(model_verdict=ModelVerdict(judge="m", verdict="passed")) for run in recorded.runs)
+    pushed(command, recorded._replace(runs=judged))
+    assert command("gate", "--baseline-branch", "main", "--record").code == 0
+    rows = [f"run,{run.id},{'failed' if place < 4 else 'passed'},ann" for place, run in enumerate(judged)]
+    Path("labels.csv").write_text("\n".join(["subject_kind,subject,label_verdict,labeller", *rows[:29]]))
+    assert command("labels", "import", "labels.csv").code == 0
+    assert "Judge agreement: withheld: 29 of 30 labelled runs" in command("gate", "readiness").out
+    Path("labels.csv").write_text("\n".join(["subject_kind,subject,label_verdict,labeller", *rows]))
+    assert command("labels", "import", "labels.csv").code == 0
+    assert "Judge agreement: 90.0% [76.9%, 96.0%] of 40 labelled runs" in command("gate", "readiness").out
+
+
 def test_a_setting_is_taken_back_by_leaving_its_value_out(command: Command, scenarios: Path) -> None:
     assert command("gate", "policy", "set", "--tier", "refund=standard").code == 0
     assert command("gate", "policy", "set", "--tier", "refund=").code == 0
@@ -71,6 +113,7 @@ def test_a_setting_is_taken_back_by_leaving_its_value_out(command: Command, scen
         (("--target-drop-of", "hard=30"), "unknown tier 'hard'"),
         (("--target-drop-of", "critical=x"), "takes points from 5 to 95"),
         (("--tier", "refnud=critical"), "Did you mean 'refund'?"),
+        (("--tier-of-tag", "mony=critical"), "unknown tag 'mony' (known: money). Did you mean 'money'?"),
         (("--tier", "refund=strict"), "unknown tier 'strict' (known: critical, standard)"),
         (("--tier", "refund"), "takes NAME=VALUE; not 'refund'."),
         (("--max-runs", 0), "--max-runs: must be greater than or equal to 1"),
