@@ -11,6 +11,7 @@ import orjson
 from pydantic import Field
 
 from evalplatform.comparisons.batches.records import BaselineChoice
+from evalplatform.gates.claim import BOUND, COVERED, EXACT_UP_TO_RUNS, NOT_COVERED, RELATIVE_ERROR
 from evalplatform.gates.records import (
     LISTED_LEVEL,
     SINGLE_LEVEL,
@@ -32,19 +33,6 @@ from evalplatform.stats.stratified_drop import exact_stratified_drop_p
 
 FORMAT: Final = "evalplatform.gate-certificate"
 VERSION: Final = 1
-RELATIVE_ERROR = 1e-9
-"""Of a suite's p-value that is no fraction, as `stats.stratified_drop` states it."""
-EXACT_UP_TO_RUNS = 600
-"""The suite's p-value is a fraction up to so many graded runs in it: its digits grow with all of them together."""
-BOUND = Fraction(1, 20)
-COVERED = "a gate without critical scenarios in which nothing changed fails at most 1 time in 20, however many scenarios it has"
-NOT_COVERED = (
-    "each critical scenario that is not perfectly reliable adds to it, since any drop fails it",
-    "flips of a single run a side, or of replays",
-    "unverified scenarios: too few graded runs, or an unreadable history",
-    "a history that was cut where its own results changed: which runs are kept depends on their outcomes",
-    "harness errors that depend on the outcome, and, for the suite test, scenarios that depend on each other",
-)
 
 
 class CertifiedBatch(Value):

@@ -9,8 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from evalplatform.gates.claim import BOUND, COVERED, EXACT_UP_TO_RUNS, NOT_COVERED, RELATIVE_ERROR
+from evalplatform.gates.verified_shape import Json, shape_problems
 from evalplatform.gates.verified_suite import Table, exact_tail, tail_bounds
 from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.errors import InputError
@@ -18,15 +20,10 @@ from evalplatform.kernel.values import Value
 
 FORMAT, VERSION = "evalplatform.gate-certificate", 1
 LEVELS = {"single_level": Fraction(1, 25), "listed_level": Fraction(1, 20), "suite_level": Fraction(1, 100)}
-AT_MOST = Fraction(1, 20)
 FEWEST_POOLED, MOST_POOLED = 10, 20
 GRADED = frozenset({"passed", "failed", "agent_error", "budget_stop"})
 OUTCOMES = GRADED | {"harness_error", "ungraded"}
-TOTALS = frozenset({"baseline_passed", "baseline_graded", "candidate_passed", "candidate_graded"})
 CHOICES = frozenset({"named", "previous_batch", "last_gate", "branch", "seed"})
-
-Json = Any
-"""A value as json.loads gives it; every use of one checks what it is."""
 
 
 class Verification(Value):
@@ -134,7 +131,11 @@ def _length(value: Json) -> int:
 
 def _problems(stated: Mapping[str, Json]) -> Iterator[str]:
     """Yield what does not hold, first what everything else rests on."""
-    if stated["version"] != VERSION or stated["version"] is True:
+    misshapen = list(shape_problems(stated))
+    yield from misshapen
+    if misshapen:
+        return  # nothing can be derived of what is not there
+    if stated["version"] != VERSION:
         yield f"version is {stated['version']!r}, and only {VERSION} is known"
     digest = json_digest({name: value for name, value in stated.items() if name != "digest"})
     if digest != stated["digest"]:
@@ -152,8 +153,6 @@ def _problems(stated: Mapping[str, Json]) -> Iterator[str]:
     for name, total in stated["totals"].items():
         if total != sum(entry[name] for entry in stated["scenarios"]):
             yield f"totals.{name} is {total}, and the scenarios have another sum"
-    if set(stated["totals"]) != TOTALS:
-        yield f"totals are not {', '.join(sorted(TOTALS))}"
     yield from _derived_problems(stated, scenarios)
 
 
@@ -161,8 +160,10 @@ def _constants(stated: Mapping[str, Json]) -> Iterator[str]:
     for name, level in LEVELS.items():
         if _fraction(stated[name]) != level:
             yield f"{name} is {stated[name]}, and the rule has {level}"
-    if _fraction(stated["bound"]["at_most"]) != AT_MOST:
-        yield f"bound.at_most is {stated['bound']['at_most']}, and the rule has {AT_MOST}"
+    claim = {"at_most": str(BOUND), "covers": COVERED, "does_not_cover": list(NOT_COVERED)}
+    for name, said in claim.items():
+        if stated["bound"][name] != said:
+            yield f"bound.{name} is {stated['bound'][name]!r}, and what the rule can claim is {said!r}"
     if stated["choice"] not in CHOICES:
         yield f"choice is {stated['choice']!r}"
     if stated["is_seed"] is not (stated["choice"] == "seed"):
@@ -325,10 +326,15 @@ def _suite_problems(suite: Mapping[str, Json], tables: Sequence[Table], tail: tu
     if suite["scenarios"] != len(tables):
         yield f"suite.scenarios is {suite['scenarios']}, and {len(tables)} standard scenarios have no single flag"
     low, high = tail
-    stated, error = Fraction(suite["p"]), Fraction(suite["relative_error"])
-    if not 0 <= error <= Fraction(1, 1_000_000) or not low * (1 - error) <= stated <= high * (1 + error):
+    stated, error = Fraction(suite["p"]), Fraction(RELATIVE_ERROR)
+    if suite["relative_error"] != RELATIVE_ERROR:
+        yield f"suite.relative_error is {suite['relative_error']}, and what is stated has {RELATIVE_ERROR}"
+    if not low * (1 - error) <= stated <= high * (1 + error):
         yield f"suite.p is {suite['p']}, and the counts give {float(low):.12g}"
-    if suite["exact_p"] is not None and _fraction(suite["exact_p"]) != exact_tail(tables):
+    runs = sum(n1 + n2 for _, n1, _, n2 in tables)
+    if (suite["exact_p"] is not None) is not (runs <= EXACT_UP_TO_RUNS):
+        yield f"suite.exact_p is {suite['exact_p']}, and up to {EXACT_UP_TO_RUNS} graded runs a fraction stands there: there are {runs}"
+    elif suite["exact_p"] is not None and _fraction(suite["exact_p"]) != exact_tail(tables):
         yield f"suite.exact_p is {suite['exact_p']}, and the counts give another fraction"
     if suite["drop"] is not is_drop:
         yield f"suite.drop is {suite['drop']}, and its p-value against 1/100 gives {is_drop}"
@@ -342,6 +348,8 @@ def _answer_problems(stated: Mapping[str, Json], readings: Mapping[str, str], *,
         yield f"gating is {stated['gating']}, and the scenarios give {gating}"
     replays = stated["determinism"]
     differing = replays is not None and bool(replays["differing"])
+    if replays is not None and not set(replays["differing"]) <= set(readings):
+        yield f"determinism.differing is {replays['differing']}, and not all of these are scenarios of the gate"
     if stated["strictness"]["require_replay_determinism"] is not (replays is not None):
         yield "determinism and strictness contradict each other"
     fails = differing or (not stated["is_seed"] and (bool(gating) or suite_drop or stated["history_error"] is not None))

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from evalplatform.gates.certificate import COVERED, NOT_COVERED
+from evalplatform.gates.claim import COVERED, NOT_COVERED
 from evalplatform.gates.records import GateDecision, ReplayDeterminism, ScenarioDecision, ScenarioReading, UnverifiedReason
 from evalplatform.kernel.text import plural
 from evalplatform.reports.batch_comparison_words import outcome_words, some_scenarios
