@@ -29,6 +29,7 @@ from evalplatform.reports.gate_cases import flip_case, gate_annotations, gate_ca
 from evalplatform.reports.gate_view import GateView
 from evalplatform.reports.junit import JUnitCase
 from evalplatform.reports.markdown import markdown_text
+from evalplatform.reports.workflow_commands import no_command
 from evalplatform.runs.remembered_gate import GateStrictness
 from evalplatform.stages.batch_diff import first_divergence
 from evalplatform.stages.batch_sides import is_bundle_path
@@ -154,7 +155,7 @@ def _report(run: GateRun, told: _Rows, outputs: GateOutputs, *, labels: LabelSto
             typer.echo(told.data.getvalue().decode(), nl=False)
         else:
             for line in (*_gate_lines(run), *report_lines(report())):
-                typer.echo(line)
+                typer.echo(no_command(line))
 
 
 def _gate_lines(run: GateRun) -> Iterator[str]:

@@ -39,6 +39,11 @@ def workflow_commands(annotations: Iterable[Annotation]) -> Iterator[str]:
             yield _command(Annotation(level, "And more", f"{plural(left, 'further ' + level)} of this gate; the report names them all."))
 
 
+def no_command(line: str) -> str:
+    """Return a line of output as one that no build takes for a command: a table's row may begin with a scenario that is called like one."""
+    return f"| {line}" if line.lstrip().startswith("::") else line
+
+
 def _command(annotation: Annotation) -> str:
     title = _escaped(annotation.title, _IN_PROPERTIES)
     return f"::{annotation.level} title={title}::{_escaped(annotation.text, _IN_MESSAGES)}"

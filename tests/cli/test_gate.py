@@ -332,3 +332,12 @@ def test_an_unreadable_history_fails_the_gate_as_unverified(command: Command, pr
     assert "Baseline: the history could not be read, so the gate fails as unverified: a stored run is damaged: outcome" in ran.out
     assert cases(Path("j.xml")) == {"gate: lookup": "passed", "gate: refund": "passed", "gate: suite": "passed", "gate: history": "failure"}
     assert "remembered on main; flagged" in ran.err
+
+
+def test_a_scenario_that_is_called_like_a_workflow_command_is_none_in_the_output(command: Command) -> None:
+    name = "::stop-commands::x"
+    write_bundle(Path("b.jsonl"), batch_of({name: Told("P" * 10)}, policy=POLICY))
+    write_bundle(Path("c.jsonl"), batch_of({name: Told("F" * 10)}, hours=1, policy=POLICY))
+    ran = gated(command)
+    assert name in ran.out
+    assert not [line for line in ran.out.splitlines() if line.strip().startswith("::")]
