@@ -13,13 +13,12 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.request import url2pathname
 from weakref import WeakKeyDictionary
 
 from evalplatform.adapters.clock import SystemClock
-from evalplatform.adapters.outage import RESTART_SECONDS, Outage
-from evalplatform.adapters.stores.open import check_store, open_store
+from evalplatform.adapters.outage import RESTART_SECONDS, Outage, expected_outage
+from evalplatform.adapters.stores.open import check_store, has_answered, open_store
 from evalplatform.artifacts.catalog import ArtifactCatalog, file_key
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.calls.breaker import CircuitBreaker
@@ -27,7 +26,7 @@ from evalplatform.calls.budget import Budget
 from evalplatform.calls.desk import SHARED_SCOPE, CallDesk, Endpoint
 from evalplatform.calls.limiter import EndpointLimiter
 from evalplatform.calls.progress import OnProgress, Progress
-from evalplatform.kernel.errors import InputError, StorageError, StorageUnavailableError
+from evalplatform.kernel.errors import InputError
 from evalplatform.ports.agent_runner import AgentRunner
 from evalplatform.ports.batches import BatchStore
 from evalplatform.ports.clock import Clock
@@ -36,6 +35,7 @@ from evalplatform.ports.gates import GateStore
 from evalplatform.ports.labels import LabelStore
 from evalplatform.ports.ledger import Ledger
 from evalplatform.ports.locks import Locks
+from evalplatform.ports.monitoring import MonitoringStore
 from evalplatform.ports.object_store import ObjectStore
 from evalplatform.project.key_register import KeyRegister
 from evalplatform.project.load import Project
@@ -43,10 +43,8 @@ from evalplatform.project.schema import EndpointSettings, SuiteSettings
 from evalplatform.runs.agent_settings import AgentSettings, ModelAgent
 from evalplatform.stages.context import SuiteContext
 from evalplatform.stages.model_agents import open_model_agent
+from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.runs_context import RunsContext
-
-if TYPE_CHECKING:
-    from evalplatform.adapters.models.endpoint import ModelEndpoint
 
 SQLITE_PREFIX = "sqlite:///"
 FILE_PREFIX = "file://"
@@ -81,12 +79,16 @@ class OpenedProject:
     _budgets: dict[tuple[str, float], Budget] = field(default_factory=dict)
     _endpoints: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, tuple[Endpoint, int]]]" = field(default_factory=WeakKeyDictionary)
 
+    def __post_init__(self) -> None:
+        if isinstance(self.clock, SystemClock):
+            self.clock = SystemClock(self.project.deployment.clock_offset_seconds)
+
     @cached_property
     def store(self) -> ObjectStore:
         """The project's object store."""
         store = open_store(self._located(self.project.settings.storage))
         if self.waits_at_start and not store.url.startswith(FILE_PREFIX):
-            self._store_start.outlasted(lambda: _answers(store))
+            self._store_start.outlasted(lambda: has_answered(store))
         return store
 
     @cached_property
@@ -126,6 +128,13 @@ class OpenedProject:
         from evalplatform.adapters.batches.open import open_batch_store
 
         return self._database_start.outlasted(partial(open_batch_store, self.database_url, **self._owner))
+
+    @cached_property
+    def monitoring_store(self) -> MonitoringStore:
+        """The project's schedules and nights, in the database of the ledger."""
+        from evalplatform.adapters.monitoring.open import open_monitoring_store
+
+        return self._database_start.outlasted(partial(open_monitoring_store, self.database_url, **self._owner))
 
     @cached_property
     def gate_store(self) -> GateStore:
@@ -191,6 +200,24 @@ class OpenedProject:
             objects=self.store,
             clock=self.clock,
             open_replay=self.open_replay,
+        )
+
+    def monitoring_context(self) -> MonitoringContext:
+        """Return what the stages of monitoring need."""
+        from evalplatform.adapters.agents.monitored import open_monitored_agent
+        from evalplatform.adapters.notifiers.open import open_notifier
+        from evalplatform.adapters.vault import open_vault
+
+        deployment = self.project.deployment
+        return MonitoringContext(
+            project=self.project,
+            runs=self.runs_context(),
+            store=self.monitoring_store,
+            vault=open_vault(deployment),
+            notifier=open_notifier(deployment, clock=self.clock),
+            open_monitored_agent=partial(open_monitored_agent, deployment=deployment, clock=self.clock),
+            run_ports=self,
+            clock=self.clock,
         )
 
     @asynccontextmanager
@@ -267,11 +294,11 @@ class OpenedProject:
         return f"evalplatform assets download {named} --project {shlex.quote(os.path.relpath(self.project.root))}"
 
     def close(self) -> None:
-        """Write what is queued and close the ledger, the labels, the batches and the gates, where they were opened."""
+        """Write what is queued and close the ledger, the labels, the batches, the gates and the nights, where they were opened."""
         ledger = self.__dict__.pop("ledger", None)
         if ledger is not None:
             asyncio.run(ledger.aclose())
-        for name in ("label_store", "batch_store", "gate_store"):
+        for name in ("label_store", "batch_store", "gate_store", "monitoring_store"):
             store = self.__dict__.pop(name, None)
             if store is not None:
                 store.close()
@@ -289,12 +316,12 @@ class OpenedProject:
     # One each for all that is opened: an outage that has outlasted the patience fails what comes after it at once.
     @cached_property
     def _store_start(self) -> Outage:
-        return _expected(RESTART_SECONDS)
+        return expected_outage(RESTART_SECONDS)
 
     @cached_property
     def _database_start(self) -> Outage:
         is_server = not self.database_url.startswith(SQLITE_PREFIX)  # a file will not heal by itself
-        return _expected(RESTART_SECONDS if self.waits_at_start and is_server else 0.0)
+        return expected_outage(RESTART_SECONDS if self.waits_at_start and is_server else 0.0)
 
     def _check_store_once(self) -> None:
         """Find out that the store loses or changes what it is given before anything is paid for, not when it is to be kept."""
@@ -324,6 +351,7 @@ class OpenedProject:
                 await endpoint.client.aclose()
 
     def _opened_endpoint(self, endpoint_id: str, settings: EndpointSettings) -> Endpoint:
+        from evalplatform.adapters.models.declared import model_endpoint
         from evalplatform.adapters.models.open import open_model_client
         from evalplatform.adapters.models.prices import EndpointPrices
 
@@ -365,36 +393,3 @@ class OpenedProject:
 
     def _rooted(self, path: str) -> Path:
         return (self.project.root / Path(path).expanduser()).resolve()
-
-
-def _expected(patience_seconds: float) -> Outage:
-    """Return the patience with a server that is known to have answered, if not to this process."""
-    outage = Outage(patience_seconds)
-    outage.answered()
-    return outage
-
-
-def _answers(store: ObjectStore) -> None:
-    """Return nothing if a store answers, a refusal included; StorageUnavailableError if it does not."""
-    try:
-        store.exists("checks/any")
-    except StorageUnavailableError:
-        raise
-    except StorageError:  # whoever needs what it refuses is told why then
-        return
-
-
-def model_endpoint(settings: EndpointSettings) -> "ModelEndpoint":
-    """Return an endpoint of the project file as the model adapters take it."""
-    from evalplatform.adapters.models.endpoint import ModelEndpoint
-    from evalplatform.adapters.models.prices import TokenPrices
-
-    return ModelEndpoint(
-        provider=settings.provider,
-        base_url=settings.base_url,
-        key_env=settings.key_env,
-        stream=settings.stream,
-        timeout_seconds=settings.timeout_seconds,
-        max_connections=max(16, settings.limits.max_concurrent),
-        prices=None if settings.prices is None else TokenPrices(**settings.prices.model_dump()),
-    )

@@ -6,11 +6,18 @@ from datetime import UTC, datetime, timedelta
 
 
 class SystemClock:
-    """The machine's clock and the event loop's sleep."""
+    """The machine's clock and the event loop's sleep.
+
+    Args:
+        offset_seconds: what `now` is ahead of the machine; for test deployments, where a week must not take one.
+    """
+
+    def __init__(self, offset_seconds: float = 0.0) -> None:
+        self._offset = timedelta(seconds=offset_seconds)
 
     def now(self) -> datetime:
         """Return the current time in UTC."""
-        return datetime.now(UTC)
+        return datetime.now(UTC) + self._offset
 
     def monotonic_seconds(self) -> float:
         """Return seconds from an arbitrary start, never going back."""

@@ -60,3 +60,10 @@ class Outage:
             else:
                 self.answered()
                 return answer
+
+
+def expected_outage(patience_seconds: float) -> Outage:
+    """Return the patience with a server that is known to have answered, if not to this process."""
+    outage = Outage(patience_seconds)
+    outage.answered()
+    return outage

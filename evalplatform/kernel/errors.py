@@ -22,6 +22,10 @@
     ├── RetrievalError                 a document source that could not answer
     ├── EntitlementError               something that the deployment does not grant the tenant
     ├── CheckFailedError               a check that blocks failed; what was made before it is kept
+    ├── MonitoringError                a schedule, an endpoint or a night is refused, by a fixed code
+    │   └── EndpointRefusedError       an address that a monitored agent may not have
+    ├── CredentialUnreadableError      a stored secret that no key of the deployment opens
+    ├── NotDeliveredError              a message that its receiver did not take
     ├── NoGradedRunsError              pass rates were to be compared, and a side has no graded run
     ├── InterruptedRecordingError      Ctrl-C while a bundle was recorded that the same command would not go on with
     ├── RunStoppedError                the run ends here; what is finished is kept, a rerun goes on
@@ -204,6 +208,28 @@ class EntitlementError(EvalplatformError):
 
 class CheckFailedError(EvalplatformError):
     """A check that the project file makes blocking failed: nothing after it is made for its partition."""
+
+
+class MonitoringError(EvalplatformError):
+    """Something asked of monitoring is refused. `code` is one of a fixed list, such as `cadence_too_short`; `field` is what it is about."""
+
+    def __init__(self, code: str, message: str, *, field: str) -> None:
+        super().__init__(f"{field}: {message} ({code})")
+        self.code = code
+        self.field = field
+        self.rule = message
+
+
+class EndpointRefusedError(MonitoringError):
+    """An address that a monitored agent may not have, or that it does not answer at as an agent does; the code says which."""
+
+
+class CredentialUnreadableError(EvalplatformError):
+    """A stored secret cannot be read: no key of the deployment opens it, or it is not what was stored."""
+
+
+class NotDeliveredError(EvalplatformError):
+    """A message was not taken by its receiver; the text is the receiver's or the connection's words."""
 
 
 class NoGradedRunsError(EvalplatformError):

@@ -67,6 +67,60 @@ class DeploymentSettings(Value):
         description="The address of the Context7 service, where it is not the public one.",
         examples=["http://context7.internal"],
     )
+    secret_keys: str | None = Field(
+        default=None,
+        repr=False,
+        description="Keys that encrypt stored secrets, newest first, separated by commas: each 32 random bytes in URL-safe base64.",
+        examples=["(from the deployment's secret store)"],
+    )
+    monitored_http: bool = Field(
+        default=False,
+        description="Let monitored agents be asked over plain http.",
+        examples=["1"],
+    )
+    monitored_hosts: str | None = Field(
+        default=None,
+        description="Host names, separated by commas, at which agents may be monitored though their addresses are not public.",
+        examples=["agents.internal,agents.staging.internal"],
+    )
+    smtp_url: str | None = Field(
+        default=None,
+        description="The mail server of alerts: `smtps://`, or `smtp://`, which uses STARTTLS where it is offered.",
+        examples=["smtps://mail.example.com:465"],
+    )
+    smtp_user: str | None = Field(
+        default=None,
+        description="Who signs in at the mail server.",
+        examples=["evalplatform"],
+    )
+    smtp_password: str | None = Field(
+        default=None,
+        repr=False,
+        description="The password at the mail server.",
+        examples=["(from the deployment's secret store)"],
+    )
+    mail_from: str | None = Field(
+        default=None,
+        description="The sender of alerts.",
+        examples=["evalplatform@example.com"],
+    )
+    webhook_url: WebAddress | None = Field(
+        default=None,
+        repr=False,
+        description="Where alerts are posted as JSON, signed. Unset, none are.",
+        examples=["https://hooks.example.com/evalplatform"],
+    )
+    webhook_secret: str | None = Field(
+        default=None,
+        repr=False,
+        description="What webhooks are signed with.",
+        examples=["(from the deployment's secret store)"],
+    )
+    clock_offset_seconds: float = Field(
+        default=0,
+        description="Moves the clock of a test deployment.",
+        examples=["86400"],
+    )
     debug: bool = Field(
         default=False,
         description="Show where an unforeseen error came from.",
@@ -100,7 +154,8 @@ def _given(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _refusal(problem: ErrorDetails) -> InputError:
     name = str(problem["loc"][0])
-    rule = "must be an http or https address." if name == "web_url" else _rule(problem["type"], problem_sentence(problem, [problem]))
+    is_address = name in ("web_url", "webhook_url")
+    rule = "must be an http or https address." if is_address else _rule(problem["type"], problem_sentence(problem, [problem]))
     return InputError(rule, field=variable_of(name))
 
 

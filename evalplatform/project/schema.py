@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from evalplatform.calls.limiter import Limits
 from evalplatform.calls.retry import RetryPolicy
@@ -12,9 +12,12 @@ from evalplatform.ports.model_client import Sampling
 from evalplatform.project.entitlements import Entitlements
 from evalplatform.project.plugin_list import PluginRefs
 from evalplatform.project.policy import Policy, SuiteChecks
+from evalplatform.project.timezones import known_timezone
 
 Id = Annotated[str, StringConstraints(pattern=f"^{KEY_PATTERN.pattern}$", max_length=60)]
 Text = Annotated[str, StringConstraints(min_length=1)]
+TimeOfDay = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+TimezoneName = Annotated[str, AfterValidator(known_timezone)]
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
@@ -111,7 +114,34 @@ class BudgetSettings(Value):
     max_cost_usd: float = Field(strict=True, gt=0)
 
 
-SECTIONS = ("endpoints", "cells", "judges", "products", "suites", "budgets", "entitlements")
+class SentinelSettings(Value):
+    """The nightly drift check of the scenario file."""
+
+    at: TimeOfDay = Field(default="02:30", description="The time of day, on the clock of `timezone`, that the check is due at.")
+    timezone: TimezoneName = Field(default="UTC", description="An IANA time zone, such as `Europe/Berlin`.")
+    runs: int = Field(default=4, strict=True, ge=1, le=50, description="Live runs of each scenario a night.")
+    reference_fail_rate: float = Field(
+        default=0.1, strict=True, gt=0, lt=1, description="How often a run fails while nothing has changed; drift is told against it."
+    )
+    max_cost_usd: float | None = Field(default=None, strict=True, gt=0, description="The most that a night may spend on the agent.")
+
+
+class RetentionSettings(Value):
+    """How long the runs of batches are kept; without a word about it, for ever."""
+
+    compact_after_days: int | None = Field(
+        default=None, strict=True, ge=1, description="From this age on a batch keeps one run of each scenario."
+    )
+    expire_after_days: int | None = Field(default=None, strict=True, ge=1, description="From this age on a batch keeps no run.")
+
+    @model_validator(mode="after")
+    def _compacts_before_it_expires(self) -> "RetentionSettings":
+        if self.compact_after_days and self.expire_after_days and self.expire_after_days <= self.compact_after_days:
+            raise ValueError("expire_after_days must be more than compact_after_days")
+        return self
+
+
+SECTIONS = ("endpoints", "cells", "judges", "products", "suites", "budgets", "sentinel", "retention", "entitlements")
 
 
 def _with_empty_sections(schema: dict[str, Any]) -> None:
@@ -138,6 +168,8 @@ class ProjectFile(Value):
     suites: dict[Id, SuiteSettings] = Field(default_factory=dict)
     budgets: dict[Id, BudgetSettings] = Field(default_factory=dict)
     scenarios: Text | None = Field(default=None, description="The scenario file: what agents are asked, and what is checked of their runs.")
+    sentinel: SentinelSettings = Field(default=SentinelSettings(), description="The nightly drift check of the scenario file.")
+    retention: RetentionSettings = Field(default=RetentionSettings(), description="How long the runs of batches are kept.")
     entitlements: Entitlements = Field(
         default=Entitlements(), description="What this project may use of what the deployment grants its tenant; it never widens that."
     )

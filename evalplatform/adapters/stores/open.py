@@ -6,7 +6,7 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from evalplatform.kernel.digests import bytes_digest
-from evalplatform.kernel.errors import DigestMismatchError, ObjectExistsError, StorageError
+from evalplatform.kernel.errors import DigestMismatchError, ObjectExistsError, StorageError, StorageUnavailableError
 from evalplatform.kernel.registry import Registry
 from evalplatform.ports.object_store import ObjectStore
 
@@ -67,3 +67,13 @@ def _check_second_write_refused(store: ObjectStore, key: str) -> None:
     except ObjectExistsError:
         return
     raise StorageError(f"{store.url} ignores If-None-Match: two writers of one artifact could overwrite each other there.")
+
+
+def has_answered(store: ObjectStore) -> None:
+    """Return nothing if a store answers, a refusal included; StorageUnavailableError if it does not."""
+    try:
+        store.exists("checks/any")
+    except StorageUnavailableError:
+        raise
+    except StorageError:  # whoever needs what it refuses is told why then
+        return

@@ -7,7 +7,6 @@ from evalplatform.cli.checkup.findings import Finding, Patient, ok, problem, war
 from evalplatform.kernel.errors import InputError, MissingSecretError
 from evalplatform.project.deployment import variable_of
 from evalplatform.project.schema import EndpointSettings
-from evalplatform.wiring import model_endpoint
 
 REPLY_SECONDS = 5.0
 OFFLINE = "offline"
@@ -20,6 +19,7 @@ def look_at_endpoints(patient: Patient) -> Sequence[Finding]:
 
 
 def _of_endpoint(endpoint_id: str, settings: EndpointSettings) -> list[Finding]:
+    from evalplatform.adapters.models.declared import model_endpoint
     from evalplatform.adapters.models.open import open_model_client
 
     check = f"endpoint {endpoint_id}"

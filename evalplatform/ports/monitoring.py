@@ -1,0 +1,105 @@
+"""The monitoring store port: schedules, nights with their alerts, and the stored header values that are re-encrypted when keys rotate."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from evalplatform.ports.audit import AuditEntry
+from evalplatform.runs.night import Alert, Night, NightSource
+from evalplatform.runs.schedule import Schedule
+
+
+class ProjectSchedule(NamedTuple):
+    """A schedule of one of the tenant's projects."""
+
+    project: str
+    schedule: Schedule
+
+
+class MonitoringStore(Protocol):
+    """The schedules and nights of one project of one tenant. Safe for concurrent writers, across processes too."""
+
+    def schedule(self, schedule_id: str) -> Schedule | None:
+        """Return a schedule, or None."""
+        ...
+
+    def schedules(self) -> tuple[Schedule, ...]:
+        """Return the project's schedules, by id."""
+        ...
+
+    def tenant_schedules(self) -> tuple[ProjectSchedule, ...]:
+        """Return the schedules of all of the tenant's projects in this database, by project, then id: the allowance spans them."""
+        ...
+
+    def save(self, schedule: Schedule, *, replaces: Schedule | None, entry: AuditEntry) -> None:
+        """Store a schedule, with the audit entry, in one transaction.
+
+        Raises:
+            InputError: another one than `replaces` is stored by now (None: one is there already), or a text holds a NUL.
+            StorageUnavailableError: the store does not answer.
+        """
+        ...
+
+    def remove(self, schedule_id: str, *, entry: AuditEntry) -> bool:
+        """Remove a schedule, with the audit entry; its nights stay. Return whether there was one."""
+        ...
+
+    def begin(self, night: Night) -> Night:
+        """Store a pending night, or take one over: of one key there is one night.
+
+        Args:
+            night: pending. Its attempt is 1, or one more than that of a night that was left pending.
+
+        Returns:
+            The night as it is stored now: the given one where it was stored; another where one of this attempt or a later one, or a
+            finished one, is there already. So who gets back what was given may run it, and nobody else may.
+        """
+        ...
+
+    def record(self, night: Night) -> Night:
+        """Store a night that is finished from the start, such as a missed slot; where one of its key is there, return that unchanged."""
+        ...
+
+    def finish(self, night: Night) -> bool:
+        """Store the end of a pending night. Return False, changing nothing, where it is not pending or another attempt has it."""
+        ...
+
+    def night(self, key: str) -> Night | None:
+        """Return the night of that key, or None."""
+        ...
+
+    def nights(
+        self,
+        *,
+        source: NightSource | None = None,
+        stream: str | None = None,
+        since: datetime | None = None,
+        before: datetime | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Night]:
+        """Iterate over the nights, newest slot first (then by key): slots at `since` or later, earlier than `before`, at most `limit`."""
+        ...
+
+    def pending(self) -> tuple[Night, ...]:
+        """Return the nights that have not ended, oldest slot first."""
+        ...
+
+    def open_alerts(self) -> tuple[Night, ...]:
+        """Return the nights of which an alert is still to be delivered, oldest slot first."""
+        ...
+
+    def replace_alert(self, key: str, *, old: Alert, new: Alert) -> bool:
+        """Put a night's alert in place of `old`; False, changing nothing, where it is another by now: somebody else is at it."""
+        ...
+
+    def reseal_headers(self, reseal: Callable[[str], str]) -> int:
+        """Put every stored header value of the database, of all projects and tenants, through `reseal`, in one transaction.
+
+        Returns:
+            How many there were. Whatever `reseal` raises leaves all of them as they were.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close; calling it twice is fine."""
+        ...
