@@ -77,7 +77,7 @@ def recorded_batches_sensor(project_file: Path) -> dg.SensorDefinition:
     def recorded(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         cursor = BatchesCursor.read(context.cursor)
         with OpenedProject(load_project(project_file)) as opened:
-            stored = opened.batch_store.ids()
+            stored = opened.batch_store.ids(with_legs=False)
         registered = registered_batches(context.instance)
         unregistered = [batch_id for batch_id in stored if batch_id not in registered]
         added = unregistered[:MAX_REGISTERED]

@@ -53,8 +53,8 @@ class BatchStore(Protocol):
         """Iterate over the batches, newest first (by recorded time, then id): those recorded at `since` or later, at most `limit`."""
         ...
 
-    def ids(self) -> tuple[str, ...]:
-        """Return the ids of all batches, newest first as in `batches`, reading nothing else of them."""
+    def ids(self, *, with_legs: bool = True) -> tuple[str, ...]:
+        """Return the ids of all batches, newest first as in `batches`, reading nothing else of them; without the legs of nights on wish."""
         ...
 
     def runs(self, batch_id: str) -> Iterator[Run]:

@@ -157,6 +157,7 @@ class Night(Value):
         reference_fail_rate: the rate that `drift_at` was taken at; None where nothing was checked.
         runs_per_scenario: how many live runs each scenario was to get.
         scenarios: what it saw of each scenario, by id; empty where nothing was checked.
+        not_watched: scenarios that were left out since they have no assertion to be graded by.
         replay_batch, live_batch: the stored batches of its two legs, which its comparison is of; None where there is none.
         alert: what it tells; None where the standing did not change.
         cost: what it took; None while it is pending, and where it never began.
@@ -174,6 +175,7 @@ class Night(Value):
     reference_fail_rate: float | None = Field(default=None, ge=0, le=1)
     runs_per_scenario: int | None = Field(default=None, ge=1)
     scenarios: tuple[WatchedScenario, ...] = ()
+    not_watched: tuple[OneLine, ...] = ()
     replay_batch: str | None = None
     live_batch: str | None = None
     alert: Alert | None = None

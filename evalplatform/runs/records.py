@@ -20,7 +20,7 @@ Verdict = Literal["passed", "failed"]
 Leg = Literal["live", "replay"]
 GateTier = Literal["critical", "standard"]
 CiEvent = Literal["push", "pull_request"]
-Origin = Literal["run", "import"]
+Origin = Literal["run", "import", "night"]
 Retention = Literal["whole", "compacted", "expired"]
 
 MAX_RUNS_PER_SCENARIO = 50
@@ -176,7 +176,8 @@ class BatchHeader(Value):
         ci_event: what the CI build was for; None outside CI.
         agent, model, judge: who acted, with which model, and who graded, as identities that do not contain the commit. `model` is None
             where it is not known.
-        origin: whether its runs were made here or imported.
+        origin: whether its runs were made here, were imported, or are a leg of a night: a night's legs are compared with one another, and
+            are never taken as a side by themselves.
         recorded_at: when it was begun.
         scenario_set_digest: of the scenario file's content; None for an import without one.
         set_scenarios: how many scenarios that file has, of which fewer may have been run; None for an import without one.
@@ -260,6 +261,11 @@ class Batch(Value):
     def truncated(self) -> bool:
         """Whether a planned run is missing."""
         return self.truncated_reason is not None
+
+    @property
+    def is_leg(self) -> bool:
+        """Whether it is a leg of a night."""
+        return self.header.origin == "night"
 
     @property
     def is_partial(self) -> bool:

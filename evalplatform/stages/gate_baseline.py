@@ -66,6 +66,8 @@ def eligible_gates(context: RunsContext, branch: str, *, but: Batch | None) -> I
 
 def baseline_flaw(batch: Batch) -> str | None:
     """Return why a batch cannot stand for its branch, or None where it can."""
+    if batch.is_leg:
+        return "is a leg of a night, and no batch of the branch"
     if batch.retention != "whole":
         return f"is {batch.retention}, so that its run sets are no longer whole"
     if batch.truncated:

@@ -20,7 +20,8 @@ def read_policy(context: RunsContext) -> PolicyStanding:
         StorageError: the stores cannot be read.
     """
     scenario_set = None if context.project.scenario_file is None else current_scenarios(context)
-    return policy_standing(context.gates.policy(), scenario_set, next(most_complete(context.batches.batches()), None))
+    newest = next((batch for batch in most_complete(context.batches.batches()) if not batch.is_leg), None)
+    return policy_standing(context.gates.policy(), scenario_set, newest)
 
 
 def set_policy(context: RunsContext, policy: HeldPolicy, standing: PolicyStanding, *, actor: str) -> StoredPolicy:

@@ -155,7 +155,7 @@ def _candidate(context: RunsContext | None, request: GateRequest) -> BatchSide:
     if request.candidate is not None:
         return _side(context, request.candidate)
     batches = most_complete(_opened(context).batches.batches())
-    newest = next((batch for batch in batches if batch.retention != "expired" and not batch.is_partial), None)
+    newest = next((batch for batch in batches if batch.retention != "expired" and not (batch.is_partial or batch.is_leg)), None)
     if newest is None:
         raise InputError(
             "there is no batch to gate: none is stored that has not expired and is not partial; `evalplatform push BUNDLE` stores one, and "

@@ -94,9 +94,15 @@ class SqlBatchStore:
         """
         return islice(self._newest_first(since), limit)
 
-    def ids(self) -> tuple[str, ...]:
-        """Return the ids of all batches, newest first as in `batches`, reading nothing else. Raises StorageUnavailableError."""
+    def ids(self, *, with_legs: bool = True) -> tuple[str, ...]:
+        """Return the ids of all batches, or of all but the legs of nights, newest first as in `batches`, reading nothing else.
+
+        Raises:
+            StorageUnavailableError: the database does not answer.
+        """
         found = select(batches_table.c.batch_id).where(self._of_project)
+        if not with_legs:
+            found = found.where(batches_table.c.origin != "night")
         newest_first = found.order_by(batches_table.c.recorded_at.desc(), batches_table.c.batch_id.desc())
         with read_transaction(self._engine) as connection:
             return tuple(connection.execute(newest_first).scalars())

@@ -163,7 +163,7 @@ def _batches(opened: OpenedProject, instance: "dg.DagsterInstance", *, dry_run: 
 
     if not opened.holds_batches():
         return SyncedBatches()
-    stored = opened.batch_store.ids()
+    stored = opened.batch_store.ids(with_legs=False)
     added = unregistered_batches(instance, stored) if dry_run else register_batches(instance, stored)
     context = opened.runs_context()
     found = list(unknown_batch_artifacts(instance, context))

@@ -14,7 +14,7 @@ def headline_baseline(
     """Choose the two batches of the headline comparison, and say why the baseline was taken.
 
     Expired batches are never taken, nor is one that was gone on with and stored again: only the most complete batch of a recording is.
-    A partial batch, of fewer scenarios than its file has, is not taken by itself: all the other scenarios would have nothing to compare.
+    Legs of nights are never taken. A partial batch, of fewer scenarios than its file has, is not taken by itself: all the other scenarios would have nothing to compare.
 
     Args:
         newest_first: a project's batches, newest first, as stores give them; read only as far as needed.
@@ -26,7 +26,7 @@ def headline_baseline(
         The last gate's baseline, else the batch recorded just before the candidate, not partial and in a recording of its own; None where
         there is neither, or the candidate has expired.
     """
-    kept = (batch for batch in most_complete(newest_first) if batch.retention != "expired")
+    kept = (batch for batch in most_complete(newest_first) if batch.retention != "expired" and not batch.is_leg)
     candidate = candidate or next((batch for batch in kept if not batch.is_partial), None)
     if candidate is None or candidate.retention == "expired":
         return None

@@ -1,0 +1,147 @@
+"""The legs of a night: runs of several scenarios recorded into a bundle of the night's own, and stored as a batch.
+
+A bundle's path follows from the night's key, so that a night whose process died goes on with what is there: nothing that was finished is
+asked again. Once the night has ended its bundles are removed; the batches hold all of it.
+"""
+
+import secrets
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from evalplatform.calls.progress import OnProgress
+from evalplatform.kernel.errors import BundleError
+from evalplatform.ports.agent_runner import AgentRunner
+from evalplatform.ports.clock import Clock
+from evalplatform.runs.bundle import new_bundle, read_bundle, read_recording
+from evalplatform.runs.bundle_file import nothing_recorded
+from evalplatform.runs.bundle_reopened import claimed_bundle
+from evalplatform.runs.records import Batch, BatchHeader, Leg, Run
+from evalplatform.runs.scenario import Scenario
+from evalplatform.stages.push import push_bundle
+from evalplatform.stages.run_grading import RunGrader
+from evalplatform.stages.run_scenarios import RunPlan, record_runs
+from evalplatform.stages.runs_context import RunsContext
+
+NIGHTS_FOLDER = "nights"
+OpenAgent = Callable[[str], AbstractAsyncContextManager[AgentRunner]]
+"""Opens what makes a leg's runs, given the key of the recording: a model agent's calls are kept under it, so that a leg that is gone on with
+repeats none."""
+
+
+@dataclass(frozen=True)
+class LegRequest:
+    """What one leg is asked for.
+
+    Attributes:
+        night_key: whose leg it is.
+        header: what its batch declares; the scenarios in it say how often each runs.
+        scenarios: what is run: with a `replay` in a replay leg, without one in a live leg.
+        open_agent: opens what makes the runs.
+        max_cost_usd: the spend cap; None for none.
+    """
+
+    night_key: str
+    header: BatchHeader
+    scenarios: tuple[Scenario, ...]
+    open_agent: OpenAgent
+    max_cost_usd: float | None = None
+
+    @property
+    def leg(self) -> Leg:
+        """Which half of the night it is; a leg is of one kind."""
+        return "live" if any(scenario.replay is None for scenario in self.scenarios) else "replay"
+
+
+class StoredLeg(NamedTuple):
+    """A leg that ended: its batch, its runs by scenario, how many runs were made by this process, and the size of all that it recorded."""
+
+    batch: Batch
+    runs: Mapping[str, tuple[Run, ...]]
+    made: int
+    stored_bytes: int
+
+
+async def record_leg(
+    request: LegRequest, context: RunsContext, *, folder: Path, actor: str, clock: Clock, on_progress: OnProgress
+) -> StoredLeg:
+    """Make the runs of a leg that its bundle does not hold yet, and store it as a batch; storing it twice stores it once.
+
+    Args:
+        request: what is asked for; it has a scenario.
+        context: where batches and trajectories go.
+        folder: where the bundles of nights lie.
+        actor: who stores it, for the audit.
+        clock: says when runs end.
+        on_progress: told of each finished run.
+
+    Raises:
+        BundleInUseError: another process is recording this leg.
+        StorageError: what is finished could not be kept or stored; the same request goes on from there.
+    """
+    path = leg_path(folder, request.night_key, request.header, request.leg)
+    is_there = path.exists() and not nothing_recorded(path)
+    made = 0 if is_there and read_bundle(path).is_finished else await _recorded(request, path, clock, on_progress, goes_on=is_there)
+    summary = read_bundle(path)
+    settings = context.project.settings
+    added = push_bundle(
+        path,
+        project=settings.project,
+        tenant=settings.tenant,
+        batches=context.batches,
+        store=context.objects,
+        actor=actor,
+        now=clock.now(),
+    )
+    runs: dict[str, tuple[Run, ...]] = {scenario.id: () for scenario in request.scenarios}
+    for run in summary.runs:
+        runs[run.scenario_id] = (*runs.get(run.scenario_id, ()), run)
+    return StoredLeg(added.batch, runs, made, path.stat().st_size)
+
+
+def leg_path(folder: Path, night_key: str, header: BatchHeader, leg: Leg) -> Path:
+    """Return the bundle of a night's leg: one of its own for each agent, commit and set of scenarios, should they change between attempts."""
+    return folder / f"{night_key}.{leg}.{header.digest.removeprefix('sha256:')[:8]}.jsonl"
+
+
+def remove_legs(folder: Path, night_key: str) -> None:
+    """Remove the bundles of a night that has ended; what is not there is fine."""
+    for path in folder.glob(f"{night_key}.*.jsonl"):
+        with suppress(OSError):
+            path.unlink()
+
+
+def can_go_on(folder: Path, night_key: str, header: BatchHeader, leg: Leg) -> bool:
+    """Say whether a night that was left has a bundle of this very leg that nobody is recording into: a rerun saves what it holds."""
+    path = leg_path(folder, night_key, header, leg)
+    try:
+        if not path.exists() or nothing_recorded(path):
+            return False
+        if not read_bundle(path).is_finished:
+            claimed_bundle(path).close()
+    except BundleError:  # in use, or damaged
+        return False
+    return True
+
+
+async def _recorded(request: LegRequest, path: Path, clock: Clock, on_progress: OnProgress, *, goes_on: bool) -> int:
+    recording = (read_recording(path) if goes_on else None) or secrets.token_hex(16)
+    async with request.open_agent(recording) as agent:
+        with claimed_bundle(path).gone_on_with() if goes_on else new_bundle(path, request.header, recording=recording) as bundle:
+            recorded = await record_runs(
+                RunPlan(
+                    scenarios=request.scenarios,
+                    planned=request.header.scenarios,
+                    concurrency=agent.concurrency,
+                    max_cost_usd=request.max_cost_usd,
+                ),
+                bundle,
+                kept=read_bundle(path).runs,
+                agent_of=lambda scenario: agent,
+                grade=RunGrader(),
+                clock=clock,
+                on_progress=on_progress,
+            )
+    return recorded.made
