@@ -27,7 +27,7 @@ from evalplatform.stages.runs_context import RunsContext
 
 NIGHTS_FOLDER = "nights"
 OpenAgent = Callable[[str], AbstractAsyncContextManager[AgentRunner]]
-"""Opens what makes a leg's runs, given the key of the recording: a model agent's calls are kept under it, so that a leg that is gone on with
+"""Opens what makes a leg's runs, given the key of the recording: a model agent's calls are kept under it, and a leg that is gone on with
 repeats none."""
 
 
@@ -102,7 +102,7 @@ async def record_leg(
 
 
 def leg_path(folder: Path, night_key: str, header: BatchHeader, leg: Leg) -> Path:
-    """Return the bundle of a night's leg: one of its own for each agent, commit and set of scenarios, should they change between attempts."""
+    """Return the bundle of a night's leg: one of its own for each agent, commit and set of scenarios, should they change."""
     return folder / f"{night_key}.{leg}.{header.digest.removeprefix('sha256:')[:8]}.jsonl"
 
 

@@ -14,7 +14,8 @@ def headline_baseline(
     """Choose the two batches of the headline comparison, and say why the baseline was taken.
 
     Expired batches are never taken, nor is one that was gone on with and stored again: only the most complete batch of a recording is.
-    Legs of nights are never taken. A partial batch, of fewer scenarios than its file has, is not taken by itself: all the other scenarios would have nothing to compare.
+    A partial batch, of fewer scenarios than its file has, is not taken by itself: all the other scenarios would have nothing to compare.
+    Nor is a leg of a night.
 
     Args:
         newest_first: a project's batches, newest first, as stores give them; read only as far as needed.

@@ -1,0 +1,278 @@
+"""The sentinel: one night of the project's scenario file, its recordings beside its live agent."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from evalplatform.calls.progress import OnProgress
+from evalplatform.drift.sentinel import dead_scenario, night_reading, watched_scenario
+from evalplatform.judging.structural import STRUCTURAL_JUDGE
+from evalplatform.kernel.errors import ScenarioFileError
+from evalplatform.kernel.text import plural
+from evalplatform.ports.agent_runner import AgentRunner
+from evalplatform.project.scenario_set import ScenarioSet
+from evalplatform.runs.night import SENTINEL, DeadSensor, Night, Slot, WatchedScenario
+from evalplatform.runs.records import BatchHeader, PlannedScenario, Run
+from evalplatform.runs.scenario import Scenario
+from evalplatform.stages.agent_identity import AgentIdentity, agent_identity
+from evalplatform.stages.monitoring_context import MonitoringContext
+from evalplatform.stages.night_cost import NightMeter
+from evalplatform.stages.night_end import finish_night
+from evalplatform.stages.night_legs import NIGHTS_FOLDER, LegRequest, StoredLeg, can_go_on, record_leg, remove_legs
+from evalplatform.stages.run_batch import REPLAYS_ONLY
+
+ABANDONED_AFTER = timedelta(days=1)
+"""A night of the sentinel that is pending for so long was left for good."""
+INTERRUPTED = "the check was interrupted, and not gone on with."
+
+
+@dataclass(frozen=True)
+class SentinelRequest:
+    """What a night of the sentinel is asked for.
+
+    Attributes:
+        scenario_set: the scenarios, and the agent.
+        slot: when the night is due; a night of the same slot that was left pending is gone on with.
+        runs: live runs of each scenario.
+        fail_rate: the reference rate that drift is told against, in (0, 1).
+        max_cost_usd: the spend cap of the live leg; None for none.
+        only: ids of the scenarios to watch; empty for all that have an assertion.
+        commit: of the agent's repository, where it is known.
+        actor: who asks, for the audit.
+    """
+
+    scenario_set: ScenarioSet
+    slot: Slot
+    runs: int
+    fail_rate: float
+    max_cost_usd: float | None = None
+    only: tuple[str, ...] = ()
+    commit: str | None = None
+    actor: str = SENTINEL
+
+    @property
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """The scenarios that are watched, in the order of the file; UnknownNameError where one is asked for that there is not."""
+        wanted = {self.scenario_set.scenario(scenario_id).id for scenario_id in self.only}
+        return tuple(one for one in self.scenario_set.scenarios if one.assertions and (not wanted or one.id in wanted))
+
+    @property
+    def not_watched(self) -> tuple[str, ...]:
+        """The scenarios that were to be watched and have no assertion to be graded by."""
+        return tuple(one.id for one in self.scenario_set.scenarios if not one.assertions and (not self.only or one.id in self.only))
+
+
+async def run_sentinel(context: MonitoringContext, request: SentinelRequest, *, on_progress: OnProgress) -> Night:
+    """Run a night of the sentinel to its end, and return it; a night of this slot that has ended before is returned as it is.
+
+    The replay leg comes first: a scenario whose recording no longer passes cannot be watched, and its live leg does not run.
+
+    Args:
+        context: the monitoring side of the project.
+        request: what is asked for.
+        on_progress: told of each finished run.
+
+    Raises:
+        InputError: there is nothing to watch, or the agent cannot be opened; nothing was run.
+        BundleInUseError: another process is at this very night.
+        StorageError: what is finished could not be kept; the same slot goes on from there.
+    """
+    sentinel = _Sentinel(context, request, on_progress)
+    sentinel.refuse_nothing_to_watch()
+    end_abandoned(context)
+    there = context.store.night(f"{SENTINEL}.{request.slot.id}")
+    if there is not None and there.state != "pending":
+        return there
+    wanted = sentinel.begun(attempt=1 if there is None else there.attempt + 1)
+    night = context.store.begin(wanted)
+    return await sentinel.ran(night) if night == wanted else night
+
+
+def resumable_slot(context: MonitoringContext, request: SentinelRequest) -> Slot | None:
+    """Return the slot of the newest night of the sentinel that was interrupted and that this request goes on with, or None.
+
+    That is one of the last day, of the same scenarios, agent, commit and number of runs, which nobody is at.
+    """
+    sentinel = _Sentinel(context, request, lambda progress: None)
+    for night in reversed(context.store.pending()):
+        is_recent = night.began_at is not None and context.clock.now() - night.began_at < ABANDONED_AFTER
+        if night.stream == SENTINEL and is_recent and sentinel.can_go_on(night.key):
+            return night.slot
+    return None
+
+
+def end_abandoned(context: MonitoringContext) -> None:
+    """End the nights of the sentinel that were interrupted and not gone on with for a day: failed checks, never clean ones."""
+    for night in context.store.pending():
+        if night.stream != SENTINEL or night.began_at is None or context.clock.now() - night.began_at < ABANDONED_AFTER:
+            continue
+        finish_night(context, night.with_changes(state="check_failed", reason="missed_slot", detail=INTERRUPTED), recipients=())
+        remove_legs(nights_folder(context), night.key)
+
+
+def nights_folder(context: MonitoringContext) -> Path:
+    """Return where the bundles of nights lie."""
+    return context.project.state_folder / NIGHTS_FOLDER
+
+
+@dataclass
+class _Sentinel:
+    context: MonitoringContext
+    request: SentinelRequest
+    on_progress: OnProgress
+
+    def refuse_nothing_to_watch(self) -> None:
+        """Raise InputError where there is nothing to watch or nobody to ask."""
+        scenario_set = self.request.scenario_set
+        if not self.request.scenarios:
+            raise ScenarioFileError(
+                "has no scenario with an assertion, so that there is nothing to watch.", file=scenario_set.file, field="scenarios"
+            )
+        if scenario_set.agent is None:
+            raise ScenarioFileError(
+                "says how the agent is run, and is missing: the live leg needs it.", file=scenario_set.file, field="agent"
+            )
+
+    def begun(self, *, attempt: int) -> Night:
+        """Return the night as it begins."""
+        return Night(
+            source="sentinel",
+            stream=SENTINEL,
+            slot=self.request.slot,
+            attempt=attempt,
+            began_at=self.context.clock.now(),
+            reference_fail_rate=self.request.fail_rate,
+            runs_per_scenario=self.request.runs,
+            not_watched=self.request.not_watched,
+        )
+
+    def can_go_on(self, night_key: str) -> bool:
+        """Say whether a night that was left pending holds runs that this request would make."""
+        folder = nights_folder(self.context)
+        recorded, live = self._recorded(), self.request.scenarios
+        return any(
+            scenarios and can_go_on(folder, night_key, self._header(scenarios, leg_identity, live=is_live), "live" if is_live else "replay")
+            for scenarios, leg_identity, is_live in ((live, self._agent_identity(), True), (recorded, REPLAYS_ONLY, False))
+        )
+
+    async def ran(self, night: Night) -> Night:
+        """Run both legs, read them, and end the night."""
+        meter = NightMeter(self.context.clock)
+        replay = await self._replay_leg(night)
+        dead = _dead_sensors(replay)
+        alive = tuple(scenario for scenario in self.request.scenarios if scenario.id not in dead)
+        live = await self._live_leg(night, alive) if alive else None
+        scenarios = [dead_scenario(one, why) for one, why in dead.items()]
+        scenarios += [self._watched(scenario, replay, live) for scenario in alive]
+        reading = night_reading(scenarios)
+        ended = night.with_changes(
+            state=reading.state,
+            reason=reading.reason,
+            detail=None if reading.reason is None else _dead_words(dead),
+            scenarios=tuple(sorted(scenarios, key=lambda one: one.scenario_id)),
+            replay_batch=None if replay is None else replay.batch.id,
+            live_batch=None if live is None else live.batch.id,
+            cost=meter.cost(requests=0 if live is None else live.made, legs=(replay, live)),
+        )
+        finished = finish_night(self.context, ended, recipients=())
+        remove_legs(nights_folder(self.context), night.key)
+        return finished
+
+    async def _replay_leg(self, night: Night) -> StoredLeg | None:
+        """Replay the recordings; None where no watched scenario has one."""
+        scenarios = self._recorded()
+        if not scenarios:
+            return None
+        scenario_set = self.request.scenario_set
+        recordings = {one.id: path for one in scenarios if (path := scenario_set.recording_of(one)) is not None}
+
+        @asynccontextmanager
+        async def opened(recording: str) -> AsyncIterator[AgentRunner]:
+            yield self.context.run_ports.open_replay(recordings)
+
+        request = LegRequest(night.key, self._header(scenarios, REPLAYS_ONLY, live=False), scenarios, opened)
+        return await self._stored(request)
+
+    async def _live_leg(self, night: Night, scenarios: Sequence[Scenario]) -> StoredLeg:
+        live = tuple(scenario.with_changes(replay=None) for scenario in scenarios)
+        settings = self.request.scenario_set.agent
+        assert settings is not None  # refuse_nothing_to_watch looked
+
+        def opened(recording: str) -> AbstractAsyncContextManager[AgentRunner]:
+            return self.context.run_ports.open_agent(
+                settings, folder=self.request.scenario_set.file.parent, batch_key=recording, cap_usd=self.request.max_cost_usd
+            )
+
+        header = self._header(live, self._agent_identity(), live=True)
+        return await self._stored(LegRequest(night.key, header, live, opened, self.request.max_cost_usd))
+
+    async def _stored(self, request: LegRequest) -> StoredLeg:
+        return await record_leg(
+            request,
+            self.context.runs,
+            folder=nights_folder(self.context),
+            actor=self.request.actor,
+            clock=self.context.clock,
+            on_progress=self.on_progress,
+        )
+
+    def _recorded(self) -> tuple[Scenario, ...]:
+        return tuple(scenario for scenario in self.request.scenarios if scenario.replay is not None)
+
+    def _agent_identity(self) -> AgentIdentity:
+        settings = self.request.scenario_set.agent
+        assert settings is not None  # refuse_nothing_to_watch looked
+        return agent_identity(settings, self.context.project)
+
+    def _header(self, scenarios: Sequence[Scenario], identity: AgentIdentity, *, live: bool) -> BatchHeader:
+        settings = self.context.project.settings
+        return BatchHeader(
+            tenant=settings.tenant,
+            project=settings.project,
+            commit=self.request.commit,
+            agent=identity.agent,
+            model=identity.model,
+            judge=STRUCTURAL_JUDGE,
+            origin="night",
+            recorded_at=self.context.clock.now(),
+            scenario_set_digest=self.request.scenario_set.digest,
+            scenarios={
+                scenario.id: PlannedScenario(
+                    tier=self.request.scenario_set.tier(scenario),
+                    tolerance=scenario.path_tolerance,
+                    planned_runs=self.request.runs if live else 1,
+                    leg="live" if live else "replay",
+                )
+                for scenario in scenarios
+            },
+        )
+
+    def _watched(self, scenario: Scenario, replay: StoredLeg | None, live: StoredLeg | None) -> WatchedScenario:
+        replayed = () if replay is None else replay.runs.get(scenario.id, ())
+        return watched_scenario(
+            scenario.id,
+            () if live is None else live.runs[scenario.id],
+            baseline=replayed[0] if replayed else None,
+            tolerance=scenario.path_tolerance or "exact",
+            fail_rate=self.request.fail_rate,
+        )
+
+
+def _dead_sensors(replay: StoredLeg | None) -> dict[str, DeadSensor]:
+    """Return why scenarios cannot be watched, by id: their recordings no longer pass."""
+    return {} if replay is None else dict(_dead(replay.runs))
+
+
+def _dead(replayed: Mapping[str, tuple[Run, ...]]) -> Iterator[tuple[str, DeadSensor]]:
+    for scenario_id, runs in replayed.items():
+        run = runs[-1] if runs else None
+        if run is None or run.outcome == "harness_error":
+            yield scenario_id, DeadSensor(kind="cannot_be_replayed", detail="" if run is None else run.reason or "")
+        elif run.verdict != "passed":
+            yield scenario_id, DeadSensor(kind="no_longer_passes", detail=run.reason or run.outcome)
+
+
+def _dead_words(dead: Mapping[str, DeadSensor]) -> str:
+    return f"{plural(len(dead), 'scenario')} could not be watched: {', '.join(sorted(dead))}."
