@@ -33,6 +33,7 @@ from evalplatform.cli import (
     push,
     report,
     run_scenarios,
+    sentinel,
     serve,
     sync,
 )
@@ -88,6 +89,7 @@ run_scenarios.add_commands(app)
 push.add_commands(app)
 import_.add_commands(app)
 diff.add_commands(app)
+sentinel.add_commands(app)
 
 
 def exit_code(arguments: Sequence[str]) -> int:

@@ -119,7 +119,7 @@ class SentinelSettings(Value):
 
     at: TimeOfDay = Field(default="02:30", description="The time of day, on the clock of `timezone`, that the check is due at.")
     timezone: TimezoneName = Field(default="UTC", description="An IANA time zone, such as `Europe/Berlin`.")
-    runs: int = Field(default=4, strict=True, ge=1, le=50, description="Live runs of each scenario a night.")
+    runs: int = Field(default=1, strict=True, ge=1, le=50, description="Live runs of each scenario a night.")
     reference_fail_rate: float = Field(
         default=0.1, strict=True, gt=0, lt=1, description="How often a run fails while nothing has changed; drift is told against it."
     )
