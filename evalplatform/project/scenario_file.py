@@ -103,6 +103,7 @@ class _Loading:
             gate_tier=entry.gate_tier,
             path_tolerance=entry.path_tolerance,
             replay=entry.replay,
+            recording=entry.recording,
             model_judge=entry.model_judge,
             **entry.limits.model_dump(),
         )
@@ -139,13 +140,19 @@ class _Loading:
         return AssertionSpec(kind=kind, argument=argument)
 
     def _recordings(self) -> Iterable[tuple[str, str]]:
+        """Iterate over the digests of what is replayed in place of live runs; what the sentinel compares with is only looked for."""
         for place, entry in enumerate(self.declared.scenarios):
             if entry.replay is not None:
-                try:
-                    yield entry.replay, bytes_digest((self.path.parent / entry.replay).read_bytes())
-                except (OSError, ValueError) as error:  # ValueError: a path that no file system takes
-                    why = error.strerror if isinstance(error, OSError) else str(error)
-                    raise self._error(f"the recording {entry.replay!r} cannot be read: {why}.", "scenarios", place, "replay") from None
+                yield entry.replay, self._recording_digest(entry.replay, place, "replay")
+            elif entry.recording is not None:
+                self._recording_digest(entry.recording, place, "recording")
+
+    def _recording_digest(self, named: str, place: int, field: str) -> str:
+        try:
+            return bytes_digest((self.path.parent / named).read_bytes())
+        except (OSError, ValueError) as error:  # ValueError: a path that no file system takes
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise self._error(f"the recording {named!r} cannot be read: {why}.", "scenarios", place, field) from None
 
     def _model_judge(self) -> RunJudgeCell | None:
         judge = self.declared.judge

@@ -66,6 +66,9 @@ class ScenarioEntry(Written):
     gate_tier: GateTier | None = None
     path_tolerance: PathTolerance | None = None
     replay: Text | None = Field(default=None, description="The file of a recorded trajectory that stands for a live run.")
+    recording: Text | None = Field(
+        default=None, description="The file of a recorded trajectory that the sentinel compares live runs with; `run` asks the agent."
+    )
     limits: LimitSettings = LimitSettings()
     model_judge: bool = Field(default=False, strict=True, description="Whether the file's model judge grades it as well.")
 
@@ -73,6 +76,8 @@ class ScenarioEntry(Written):
     def _is_asked_once(self) -> "ScenarioEntry":
         if (self.message is None) == (self.messages is None):
             raise ValueError("a scenario has either a message or messages")
+        if self.replay is not None and self.recording is not None:
+            raise ValueError("a scenario has either a replay or a recording: what it replays is its recording")
         return self
 
     @property

@@ -118,6 +118,11 @@ class ScenarioSet:
         """Return the file that a scenario replays, or None for a live one."""
         return None if scenario.replay is None else self.file.parent / scenario.replay
 
+    def watched_recording_of(self, scenario: Scenario) -> Path | None:
+        """Return the file that the sentinel compares a scenario's live runs with, or None where it has none."""
+        named = scenario.replay or scenario.recording
+        return None if named is None else self.file.parent / named
+
 
 def repeated(names: Iterable[str]) -> Iterable[tuple[int, int, str]]:
     """Iterate over the names that stood there before: the place of the first, the place of this one, and the name."""

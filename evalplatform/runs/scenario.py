@@ -47,6 +47,7 @@ class Scenario(Value):
         gate_tier: critical or standard; None leaves it to the tags.
         path_tolerance: None where nothing is declared.
         replay: the file of a recorded trajectory that is replayed in place of a live run; None runs the agent.
+        recording: the file of a recorded trajectory that the sentinel compares live runs with.
         model_judge: whether the set's model judge grades it as well.
         max_seconds, max_cost_usd, max_steps: the run's own limits, whose breach is a `budget_stop`.
     """
@@ -59,6 +60,7 @@ class Scenario(Value):
     gate_tier: GateTier | None = None
     path_tolerance: PathTolerance | None = None
     replay: str | None = None
+    recording: str | None = None
     model_judge: bool = False
     max_seconds: float | None = Field(default=None, gt=0)
     max_cost_usd: float | None = Field(default=None, gt=0)
@@ -66,5 +68,5 @@ class Scenario(Value):
 
     @property
     def digest(self) -> str:
-        """The digest of all that it says."""
-        return json_digest(self.model_dump(mode="json"))
+        """The digest of all that it says of its runs, so not of what a sentinel compares them with."""
+        return json_digest(self.model_dump(mode="json", exclude={"recording"}))

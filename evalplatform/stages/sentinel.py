@@ -186,7 +186,7 @@ class _Sentinel:
         if not scenarios:
             return None
         scenario_set = self.request.scenario_set
-        recordings = {one.id: path for one in scenarios if (path := scenario_set.recording_of(one)) is not None}
+        recordings = {one.id: path for one in scenarios if (path := scenario_set.watched_recording_of(one)) is not None}
 
         @asynccontextmanager
         async def opened(recording: str) -> AsyncIterator[AgentRunner]:
@@ -219,7 +219,9 @@ class _Sentinel:
         )
 
     def _recorded(self) -> tuple[Scenario, ...]:
-        return tuple(scenario for scenario in self.request.scenarios if scenario.replay is not None)
+        """Return the scenarios with a recording, as they are replayed."""
+        named = ((scenario, scenario.replay or scenario.recording) for scenario in self.request.scenarios)
+        return tuple(scenario.with_changes(replay=file, recording=None) for scenario, file in named if file is not None)
 
     def _agent_identity(self) -> AgentIdentity:
         settings = self.request.scenario_set.agent
