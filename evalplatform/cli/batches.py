@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from evalplatform.cli import batches_recording
 from evalplatform.cli.project import ProjectOption
 
 app = typer.Typer(help="Recorded batches of runs: list them, look at one, find unstable scenarios.", no_args_is_help=True)
@@ -99,3 +100,6 @@ def unstable(project: ProjectOption = None, json_result: JsonOption = False) -> 
         for line in unstable_lines(reading):
             typer.echo(line)
     return 0 if reading.has_evidence else 2
+
+
+batches_recording.add_commands(app)

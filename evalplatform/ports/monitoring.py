@@ -16,6 +16,13 @@ class ProjectSchedule(NamedTuple):
     schedule: Schedule
 
 
+class BegunNight(NamedTuple):
+    """A night as it is stored, and whether it is the caller's to run."""
+
+    night: Night
+    is_ours: bool
+
+
 class MonitoringStore(Protocol):
     """The schedules and nights of one project of one tenant. Safe for concurrent writers, across processes too."""
 
@@ -44,15 +51,15 @@ class MonitoringStore(Protocol):
         """Remove a schedule, with the audit entry; its nights stay. Return whether there was one."""
         ...
 
-    def begin(self, night: Night) -> Night:
+    def begin(self, night: Night) -> BegunNight:
         """Store a pending night, or take one over: of one key there is one night.
 
         Args:
             night: pending. Its attempt is 1, or one more than that of a night that was left pending.
 
         Returns:
-            The night as it is stored now: the given one where it was stored; another where one of this attempt or a later one, or a
-            finished one, is there already. So who gets back what was given may run it, and nobody else may.
+            The given night, as the caller's, where it was stored; another one, not the caller's, where one of this attempt or a later
+            one, or a finished one, is there already.
         """
         ...
 

@@ -86,8 +86,8 @@ async def run_sentinel(context: MonitoringContext, request: SentinelRequest, *, 
     if there is not None and there.state != "pending":
         return there
     wanted = sentinel.begun(attempt=1 if there is None else there.attempt + 1)
-    night = context.store.begin(wanted)
-    return await sentinel.ran(night) if night == wanted else night
+    begun = context.store.begin(wanted)
+    return await sentinel.ran(begun.night) if begun.is_ours else begun.night
 
 
 def resumable_slot(context: MonitoringContext, request: SentinelRequest) -> Slot | None:

@@ -6,6 +6,7 @@ from evalplatform.adapters.tables.batches import BatchRow, BatchRunRow, BatchSce
 from evalplatform.adapters.tables.calls import calls, run_spend
 from evalplatform.adapters.tables.gates import GatePolicyRow, GateRow, GateScenarioRow
 from evalplatform.adapters.tables.labels import LabelRow
+from evalplatform.adapters.tables.monitoring import NightRow, ScheduleRow
 
 __all__ = [
     "AuditRow",
@@ -17,6 +18,8 @@ __all__ = [
     "GateRow",
     "GateScenarioRow",
     "LabelRow",
+    "NightRow",
+    "ScheduleRow",
     "calls",
     "metadata",
     "run_spend",

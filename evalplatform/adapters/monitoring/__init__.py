@@ -1,0 +1,1 @@
+"""The monitoring store on SQL."""
