@@ -1,0 +1,1 @@
+"""Takes alerts to people: by mail, and by a signed webhook."""
