@@ -1,6 +1,6 @@
 """The batch store port: recorded batches and their runs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Protocol
 
@@ -63,6 +63,40 @@ class BatchStore(Protocol):
 
     def run(self, batch_id: str, run_id: str) -> Run:
         """Return one run of a batch; UnknownNameError where there is none."""
+        ...
+
+    def compact(self, batch_id: str, *, keep: Collection[str], entry: AuditEntry) -> bool:
+        """Remove the runs of a whole batch but those with the ids `keep`, and mark it compacted, with the audit entry, in one transaction.
+
+        Its header, content digest and counts stay as they were recorded.
+
+        Returns:
+            Whether it was done; False, changing nothing, where the batch is whole no more.
+
+        Raises:
+            UnknownNameError: no such batch, or it has no run of an id to keep.
+            InputError: it is a batch of another project.
+            StorageUnavailableError: the store does not answer; trying again is safe.
+        """
+        ...
+
+    def expire(self, batch_id: str, *, entry: AuditEntry) -> bool:
+        """Remove all runs of a batch and mark it expired, with the audit entry, in one transaction. Returns and raises as `compact`."""
+        ...
+
+    def remove_unused(self, trajectory_digests: Collection[str], remove: Callable[[Collection[str]], None]) -> int:
+        """Have trajectories removed that no run of the whole database names, of any project and tenant; return how many.
+
+        No batch is added between the look and the removal. So what a batch names that is added later was removed before it was added, and
+        whoever adds it finds that out by looking afterwards.
+
+        Args:
+            trajectory_digests: those in question, at most a few hundred: writers wait meanwhile.
+            remove: is given those that nothing names, if any, and removes them from where they lie. What it raises ends this.
+
+        Raises:
+            StorageUnavailableError: the store does not answer; trying again is safe.
+        """
         ...
 
     def close(self) -> None:

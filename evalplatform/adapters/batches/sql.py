@@ -1,7 +1,7 @@
 """The batch store on SQL: SQLite or Postgres."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import TypeVar
@@ -9,6 +9,7 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine, RowMapping, Select, Table, and_, insert, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
+from evalplatform.adapters.batches.retention import hold_back_additions, mark_retention, named_trajectories, remove_runs
 from evalplatform.adapters.batches.rows import batch_of, batch_row, run_of, run_row, scenario_rows, violation_rows
 from evalplatform.adapters.tables.audit import AuditRow
 from evalplatform.adapters.tables.batches import BatchRow, BatchRunRow, BatchScenarioRow, BatchViolationRow
@@ -17,7 +18,7 @@ from evalplatform.kernel.errors import InputError, StorageError, UnknownNameErro
 from evalplatform.ports.audit import AuditEntry
 from evalplatform.ports.batches import AddedBatch
 from evalplatform.runs.batch_tally import BatchTally
-from evalplatform.runs.records import Batch, Run
+from evalplatform.runs.records import Batch, Retention, Run
 from evalplatform.runs.storable_text import refuse_nul
 
 CHUNK_ROWS = 1_000  # rows that are written, and runs that are read, at a time
@@ -135,9 +136,53 @@ class SqlBatchStore:
             (run,) = _with_violations(connection, batch_key, [row])
         return run
 
+    def compact(self, batch_id: str, *, keep: Collection[str], entry: AuditEntry) -> bool:
+        """Remove the runs of a whole batch but those with the ids `keep`, and mark it compacted, with the audit entry, in one transaction.
+
+        Returns whether it was done; False, changing nothing, where the batch is whole no more.
+
+        Raises:
+            UnknownNameError: no such batch, or it has no run of an id to keep.
+            InputError: it is a batch of another project.
+            StorageUnavailableError: the database does not answer; trying again is safe.
+        """
+        return self._retain(batch_id, "compacted", instead_of=("whole",), keep=keep, entry=entry)
+
+    def expire(self, batch_id: str, *, entry: AuditEntry) -> bool:
+        """Remove all runs of a batch and mark it expired, with the audit entry, in one transaction. Returns and raises as `compact`."""
+        return self._retain(batch_id, "expired", instead_of=("whole", "compacted"), keep=(), entry=entry)
+
+    def remove_unused(self, trajectory_digests: Collection[str], remove: Callable[[Collection[str]], None]) -> int:
+        """Have trajectories removed that no run of the whole database names, of any project and tenant; return how many.
+
+        No batch is added between the look and the removal: writers wait meanwhile, so that it should be a few hundred at most.
+
+        Raises:
+            StorageUnavailableError: the database does not answer; trying again is safe.
+        """
+        asked = sorted(set(trajectory_digests))
+        with write_transaction(self._engine) as connection:
+            hold_back_additions(connection)
+            named = named_trajectories(connection, asked)
+            unused = [digest for digest in asked if digest not in named]
+            if unused:
+                remove(unused)
+        return len(unused)
+
     def close(self) -> None:
         """Close the connections; calling it twice is fine."""
         self._engine.dispose()
+
+    def _retain(
+        self, batch_id: str, retention: Retention, *, instead_of: tuple[Retention, ...], keep: Collection[str], entry: AuditEntry
+    ) -> bool:
+        with write_transaction(self._engine) as connection:
+            batch_key = self._row(connection, batch_id)["id"]
+            if not mark_retention(connection, batch_key, retention, instead_of=instead_of):
+                return False
+            remove_runs(connection, batch_key, keep=keep, batch_id=batch_id)
+            connection.execute(insert(audit_table).values(project=self._project, **entry.model_dump()))
+        return True
 
     def _ours(self) -> Select[tuple[object, ...]]:
         return select(batches_table).where(self._of_project)

@@ -1,6 +1,6 @@
 """Two batches side by side, one scenario at a time: a merge of two ordered streams that holds one scenario's runs at a time."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class ScenarioSide(NamedTuple):
     @property
     def compared_run(self) -> Run | None:
         """The most recent run that was not left ungraded; None where there is none."""
-        return next((run for run in reversed(self.runs) if run.outcome != "ungraded"), None)
+        return compared_run_of(self.runs)
 
 
 class ScenarioPair(NamedTuple):
@@ -51,6 +51,11 @@ def scenario_pairs(baseline: BatchRuns, candidate: BatchRuns) -> Iterator[Scenar
         found = [head[1] if head and head[0] == scenario_id else None for head in heads]
         yield ScenarioPair(scenario_id, *found)
         heads = [next(side, None) if head and head[0] == scenario_id else head for side, head in zip(sides, heads, strict=True)]
+
+
+def compared_run_of(runs: Sequence[Run]) -> Run | None:
+    """Return the run of a scenario that comparisons take: the most recent one that was not left ungraded; None where there is none."""
+    return next((run for run in reversed(runs) if run.outcome != "ungraded"), None)
 
 
 def run_set_count(side: ScenarioSide, *, is_compacted: bool = False) -> RunSetCount:
