@@ -1,6 +1,7 @@
 """Schedules of monitored agents as values: which scenarios, pinned to which runs, how often, at which endpoint, and who is told."""
 
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -18,6 +19,7 @@ MOST_URL_CHARS = 2_048
 MOST_HEADER_CHARS = 4_096
 DEFAULT_TIMEOUT_SECONDS = 60.0
 LAST_CHARS = 4
+USUAL_PORTS = {"http": 80, "https": 443}
 
 ScheduleId = Annotated[str, StringConstraints(pattern=f"^{KEY_PATTERN.pattern}$", max_length=40)]
 
@@ -85,6 +87,18 @@ class Schedule(Value):
         return self
 
     @property
+    def endpoint_address(self) -> str:
+        """`scheme://host:port` of the endpoint: what a stored Authorization value is bound to."""
+        return address_of(self.endpoint_url)
+
+    @property
     def used_allowance(self) -> int:
         """How many scenarios it counts for, however many live runs each gets; none while it is paused."""
         return len(self.pins) if self.is_on else 0
+
+
+def address_of(url: str) -> str:
+    """Return `scheme://host:port` of an http or https URL, in lower case, the usual port written out."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{parts.port or USUAL_PORTS.get(parts.scheme)}"

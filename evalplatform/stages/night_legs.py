@@ -15,6 +15,7 @@ from evalplatform.calls.progress import OnProgress
 from evalplatform.kernel.errors import BundleError
 from evalplatform.ports.agent_runner import AgentRunner
 from evalplatform.ports.clock import Clock
+from evalplatform.project.load import Project
 from evalplatform.runs.bundle import new_bundle, read_bundle, read_recording
 from evalplatform.runs.bundle_file import nothing_recorded
 from evalplatform.runs.bundle_reopened import claimed_bundle
@@ -99,6 +100,11 @@ async def record_leg(
     for run in summary.runs:
         runs[run.scenario_id] = (*runs.get(run.scenario_id, ()), run)
     return StoredLeg(added.batch, runs, made, path.stat().st_size)
+
+
+def nights_folder(project: Project) -> Path:
+    """Return where the bundles of a project's nights lie."""
+    return project.state_folder / NIGHTS_FOLDER
 
 
 def leg_path(folder: Path, night_key: str, header: BatchHeader, leg: Leg) -> Path:

@@ -3,13 +3,16 @@
 The bundle is read three times, one run in memory at a time: checked as a whole, then its trajectories are stored, then its rows are added
 in one transaction. So nothing of a bundle that cannot be used is stored, a batch never names a trajectory that is not there, and a push
 that is killed anywhere leaves no batch, or the whole of it; pushing again is always safe.
+
+Retention may remove a trajectory that no run names any more just as another batch with it is pushed. It holds no batch back from being
+added for long, so the push looks once more afterwards, and stores again what went.
 """
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from evalplatform.artifacts.blobs import put_blobs
+from evalplatform.artifacts.blobs import missing_blobs, put_blobs
 from evalplatform.kernel.errors import BundleError, InputError
 from evalplatform.ports.audit import AuditEntry
 from evalplatform.ports.batches import AddedBatch, BatchStore
@@ -44,9 +47,11 @@ def push_bundle(path: Path, *, project: str, tenant: str, batches: BatchStore, s
     there = batches.of_content(batch.content_digest)
     if there is not None:
         return AddedBatch(batch=there, already_there=True)
-    for chunk in _chunks(_trajectories(path)):
-        put_blobs(store, chunk)
-    return batches.add(batch, runs_alone(path), entry=_audit_entry(batch, path, actor=actor, now=now))
+    stored = _put_trajectories(path, store)
+    added = batches.add(batch, runs_alone(path), entry=_audit_entry(batch, path, actor=actor, now=now))
+    if missing_blobs(store, stored):  # removed for want of a run that names them, before this batch did; nothing removes them now
+        _put_trajectories(path, store)
+    return added
 
 
 def checked_batch(path: Path, *, project: str, tenant: str) -> Batch:
@@ -93,6 +98,11 @@ def _refuse_nul(value: Run | BatchHeader, path: Path, *, line: int, part: str) -
         refuse_nul(value)
     except InputError as error:
         raise BundleError(error.rule, file=path, line=line, field=f"{part}.{error.field}") from None
+
+
+def _put_trajectories(path: Path, store: ObjectStore) -> set[str]:
+    """Store the trajectories of a bundle that are not there, and return the digests of all."""
+    return {digest for chunk in _chunks(_trajectories(path)) for digest in put_blobs(store, chunk)}
 
 
 def _trajectories(path: Path) -> Iterator[bytes]:

@@ -1,10 +1,9 @@
 """The sentinel: one night of the project's scenario file, its recordings beside its live agent."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 
 from evalplatform.calls.progress import OnProgress
 from evalplatform.drift.sentinel import dead_scenario, night_reading, watched_scenario
@@ -14,13 +13,14 @@ from evalplatform.kernel.text import plural
 from evalplatform.ports.agent_runner import AgentRunner
 from evalplatform.project.scenario_set import ScenarioSet
 from evalplatform.runs.night import SENTINEL, DeadSensor, Night, Slot, WatchedScenario
-from evalplatform.runs.records import BatchHeader, PlannedScenario, Run
+from evalplatform.runs.records import BatchHeader, PlannedScenario
 from evalplatform.runs.scenario import Scenario
 from evalplatform.stages.agent_identity import AgentIdentity, agent_identity
 from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_cost import NightMeter
 from evalplatform.stages.night_end import finish_night
-from evalplatform.stages.night_legs import NIGHTS_FOLDER, LegRequest, StoredLeg, can_go_on, record_leg, remove_legs
+from evalplatform.stages.night_legs import LegRequest, StoredLeg, can_go_on, nights_folder, record_leg, remove_legs
+from evalplatform.stages.pinned_runs import dead_of_replay
 from evalplatform.stages.run_batch import REPLAYS_ONLY
 
 ABANDONED_AFTER = timedelta(days=1)
@@ -109,12 +109,7 @@ def end_abandoned(context: MonitoringContext) -> None:
         if night.stream != SENTINEL or night.began_at is None or context.clock.now() - night.began_at < ABANDONED_AFTER:
             continue
         finish_night(context, night.with_changes(state="check_failed", reason="missed_slot", detail=INTERRUPTED), recipients=())
-        remove_legs(nights_folder(context), night.key)
-
-
-def nights_folder(context: MonitoringContext) -> Path:
-    """Return where the bundles of nights lie."""
-    return context.project.state_folder / NIGHTS_FOLDER
+        remove_legs(nights_folder(context.project), night.key)
 
 
 @dataclass
@@ -150,7 +145,7 @@ class _Sentinel:
 
     def can_go_on(self, night_key: str) -> bool:
         """Say whether a night that was left pending holds runs that this request would make."""
-        folder = nights_folder(self.context)
+        folder = nights_folder(self.context.project)
         recorded, live = self._recorded(), self.request.scenarios
         return any(
             scenarios and can_go_on(folder, night_key, self._header(scenarios, leg_identity, live=is_live), "live" if is_live else "replay")
@@ -161,7 +156,7 @@ class _Sentinel:
         """Run both legs, read them, and end the night."""
         meter = NightMeter(self.context.clock)
         replay = await self._replay_leg(night)
-        dead = _dead_sensors(replay)
+        dead = {} if replay is None else dict(dead_of_replay(replay.runs))
         alive = tuple(scenario for scenario in self.request.scenarios if scenario.id not in dead)
         live = await self._live_leg(night, alive) if alive else None
         scenarios = [dead_scenario(one, why) for one, why in dead.items()]
@@ -177,7 +172,7 @@ class _Sentinel:
             cost=meter.cost(requests=0 if live is None else live.made, legs=(replay, live)),
         )
         finished = finish_night(self.context, ended, recipients=())
-        remove_legs(nights_folder(self.context), night.key)
+        remove_legs(nights_folder(self.context.project), night.key)
         return finished
 
     async def _replay_leg(self, night: Night) -> StoredLeg | None:
@@ -212,7 +207,7 @@ class _Sentinel:
         return await record_leg(
             request,
             self.context.runs,
-            folder=nights_folder(self.context),
+            folder=nights_folder(self.context.project),
             actor=self.request.actor,
             clock=self.context.clock,
             on_progress=self.on_progress,
@@ -260,20 +255,6 @@ class _Sentinel:
             tolerance=scenario.path_tolerance or "exact",
             fail_rate=self.request.fail_rate,
         )
-
-
-def _dead_sensors(replay: StoredLeg | None) -> dict[str, DeadSensor]:
-    """Return why scenarios cannot be watched, by id: their recordings no longer pass."""
-    return {} if replay is None else dict(_dead(replay.runs))
-
-
-def _dead(replayed: Mapping[str, tuple[Run, ...]]) -> Iterator[tuple[str, DeadSensor]]:
-    for scenario_id, runs in replayed.items():
-        run = runs[-1] if runs else None
-        if run is None or run.outcome == "harness_error":
-            yield scenario_id, DeadSensor(kind="cannot_be_replayed", detail="" if run is None else run.reason or "")
-        elif run.verdict != "passed":
-            yield scenario_id, DeadSensor(kind="no_longer_passes", detail=run.reason or run.outcome)
 
 
 def _dead_words(dead: Mapping[str, DeadSensor]) -> str:

@@ -1,0 +1,267 @@
+"""One night of a schedule: the pinned runs graded again, then the agent asked at its endpoint, and what came out told where it changed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from evalplatform.calls.progress import OnProgress
+from evalplatform.drift.sentinel import NightReading, dead_scenario, night_reading, watched_scenario
+from evalplatform.judging.structural import STRUCTURAL_JUDGE
+from evalplatform.kernel.errors import CredentialUnreadableError, EndpointRefusedError, MonitoringError, RunStoppedError
+from evalplatform.kernel.text import plural
+from evalplatform.ports.agent_runner import AgentReply, AgentRequest, AgentRunner
+from evalplatform.ports.clock import Clock
+from evalplatform.ports.monitored_agent import MonitoredAgent, MonitoredEndpoint
+from evalplatform.project.scenario_set import ScenarioSet
+from evalplatform.runs.agent_settings import HttpAgent
+from evalplatform.runs.night import DeadSensor, Night, NightReason, Slot, WatchedScenario
+from evalplatform.runs.records import BatchHeader, Leg, PlannedScenario
+from evalplatform.runs.scenario import Scenario
+from evalplatform.runs.schedule import Schedule
+from evalplatform.stages.allowance import allowance_shortfall
+from evalplatform.stages.authorization import opened_authorization
+from evalplatform.stages.monitoring_context import MonitoringContext
+from evalplatform.stages.night_cost import NightMeter
+from evalplatform.stages.night_end import finish_night
+from evalplatform.stages.night_legs import LegRequest, StoredLeg, nights_folder, record_leg, remove_legs
+from evalplatform.stages.pinned_runs import PinnedRun, PinnedRunner, PinnedRuns, dead_of_replay, pinned_runs
+from evalplatform.stages.scenario_sets import current_scenarios
+
+
+class NightOverError(RunStoppedError):
+    """A night has taken as long as all of its calls together may."""
+
+    reason = "budget"
+
+
+async def run_monitor_night(
+    context: MonitoringContext, schedule_id: str, slot: Slot, *, attempt: int, actor: str, on_progress: OnProgress
+) -> Night:
+    """Run a night of a schedule to its end, and return it as it is stored.
+
+    A night of this slot that has ended, or that a later attempt is at, is returned as it is. What an earlier attempt has finished is gone
+    on with.
+
+    Args:
+        context: the monitoring side of the project.
+        schedule_id: whose night.
+        slot: when it was due.
+        attempt: which start of it this is, from 1.
+        actor: who runs it, for the audit.
+        on_progress: told of each finished run.
+
+    Raises:
+        MonitoringError: there is no such schedule.
+        InputError: the project's scenario file cannot be used.
+        BundleInUseError: another process is at this very night.
+        StorageError: a store does not answer; another attempt goes on from there.
+    """
+    schedule = context.store.schedule(schedule_id)
+    if schedule is None:
+        raise MonitoringError("schedule_unknown", f"there is no schedule {schedule_id!r}.", field="schedule")
+    scenario_set = current_scenarios(context.runs)
+    night = Night(
+        source="monitor",
+        stream=schedule_id,
+        slot=slot,
+        attempt=attempt,
+        began_at=context.clock.now(),
+        reference_fail_rate=context.project.settings.sentinel.reference_fail_rate,
+        runs_per_scenario=schedule.runs,
+    )
+    begun = context.store.begin(night)
+    if not begun.is_ours:
+        return begun.night
+    watch = _Watch(context, schedule, scenario_set, night, actor, on_progress, NightMeter(context.clock))
+    ended = await watch.ended()
+    finished = finish_night(context, ended, recipients=schedule.recipients)
+    remove_legs(nights_folder(context.project), night.key)
+    return finished
+
+
+class _Live(NamedTuple):
+    """The live leg: None where it could not even be opened; how many requests were sent, and whether its time ran out."""
+
+    leg: StoredLeg | None
+    requests: int = 0
+    is_over_time: bool = False
+
+
+@dataclass
+class _Watch:
+    context: MonitoringContext
+    schedule: Schedule
+    scenario_set: ScenarioSet
+    night: Night
+    actor: str
+    on_progress: OnProgress
+    meter: NightMeter
+
+    async def ended(self) -> Night:
+        """Return the night as it ended, alert and standing aside."""
+        shortfall = allowance_shortfall(self.context)
+        if shortfall is not None:
+            return self._failed("allowance_exceeded", shortfall)
+        try:
+            authorization = opened_authorization(self.context.vault, self.schedule)
+        except CredentialUnreadableError as error:
+            return self._failed("credential_unreadable", str(error))
+        pins = pinned_runs(self.context.runs, self.scenario_set, self.schedule.pins)
+        if pins.changed:
+            return self._failed("baseline_not_pinned", f"what is stored is not what was pinned: {', '.join(pins.changed)}.")
+        replay = await self._replay_leg(pins)
+        dead = {**pins.dead, **({} if replay is None else dict(dead_of_replay(replay.runs)))}
+        alive = tuple(pinned.scenario for name, pinned in pins.whole.items() if name not in dead)
+        endpoint = MonitoredEndpoint(
+            url=self.schedule.endpoint_url,
+            project=self.context.project.settings.project,
+            timeout_seconds=self.schedule.timeout_seconds,
+            authorization=authorization,
+        )
+        try:
+            live = await self._live_leg(alive, endpoint) if alive else _Live(None)
+        except EndpointRefusedError as error:
+            return self._failed("endpoint_unreachable", str(error), replay=replay)
+        return self._read(alive, dead, replay, live)
+
+    def _read(self, alive: Sequence[Scenario], dead: Mapping[str, DeadSensor], replay: StoredLeg | None, live: _Live) -> Night:
+        scenarios = [dead_scenario(name, why) for name, why in dead.items()]
+        scenarios += [self._watched(scenario, replay, live.leg) for scenario in alive]
+        reading, detail = _reading(scenarios, live)
+        return self.night.with_changes(
+            state=reading.state,
+            reason=reading.reason,
+            detail=detail,
+            scenarios=tuple(sorted(scenarios, key=lambda one: one.scenario_id)),
+            replay_batch=None if replay is None else replay.batch.id,
+            live_batch=None if live.leg is None else live.leg.batch.id,
+            cost=self.meter.cost(requests=live.requests, legs=(replay, live.leg)),
+        )
+
+    def _failed(self, reason: NightReason, detail: str, *, replay: StoredLeg | None = None) -> Night:
+        return self.night.with_changes(
+            state="check_failed",
+            reason=reason,
+            detail=detail,
+            replay_batch=None if replay is None else replay.batch.id,
+            cost=self.meter.cost(requests=0, legs=(replay,)),
+        )
+
+    def _watched(self, scenario: Scenario, replay: StoredLeg | None, live: StoredLeg | None) -> WatchedScenario:
+        return watched_scenario(
+            scenario.id,
+            () if live is None else live.runs[scenario.id],
+            baseline=None if replay is None else replay.runs[scenario.id][-1],
+            tolerance=scenario.path_tolerance or "exact",
+            fail_rate=self.night.reference_fail_rate or 0.0,
+        )
+
+    async def _replay_leg(self, pins: PinnedRuns) -> StoredLeg | None:
+        if not pins.whole:
+            return None
+        scenarios = tuple(pinned.scenario for pinned in pins.whole.values())
+
+        @asynccontextmanager
+        async def opened(recording: str) -> AsyncIterator[AgentRunner]:
+            yield PinnedRunner(pins.whole)
+
+        return await self._stored(LegRequest(self.night.key, self._header(scenarios, "replay", pins.whole), scenarios, opened))
+
+    async def _live_leg(self, alive: Sequence[Scenario], endpoint: MonitoredEndpoint) -> _Live:
+        """Ask the agent. Raises EndpointRefusedError where the address is none that it may have any more."""
+        scenarios = tuple(scenario.with_changes(replay=None) for scenario in alive)
+        bound_seconds = len(scenarios) * self.schedule.runs * self.schedule.timeout_seconds
+        bounded: list[_BoundedAgent] = []
+
+        @asynccontextmanager
+        async def opened(recording: str) -> AsyncIterator[AgentRunner]:
+            async with self.context.open_monitored_agent(endpoint) as agent:
+                bounded.append(_BoundedAgent(agent, self.context.clock, bound_seconds))
+                yield bounded[-1]
+
+        leg = await self._stored(LegRequest(self.night.key, self._header(scenarios, "live", {}), scenarios, opened))
+        return _Live(leg, sum(one.requests for one in bounded), any(one.is_over for one in bounded))
+
+    async def _stored(self, request: LegRequest) -> StoredLeg:
+        return await record_leg(
+            request,
+            self.context.runs,
+            folder=nights_folder(self.context.project),
+            actor=self.actor,
+            clock=self.context.clock,
+            on_progress=self.on_progress,
+        )
+
+    def _header(self, scenarios: Sequence[Scenario], leg: Leg, pinned: Mapping[str, PinnedRun]) -> BatchHeader:
+        settings = self.context.project.settings
+        return BatchHeader(
+            tenant=settings.tenant,
+            project=settings.project,
+            agent="replay" if leg == "replay" else HttpAgent(url=self.schedule.endpoint_url).identity,
+            judge=STRUCTURAL_JUDGE,
+            origin="night",
+            recorded_at=self.context.clock.now(),
+            scenario_set_digest=self.scenario_set.digest,
+            scenarios={
+                scenario.id: PlannedScenario(
+                    tier=self.scenario_set.tier(scenario),
+                    tolerance=scenario.path_tolerance,
+                    planned_runs=self.schedule.runs if leg == "live" else 1,
+                    leg=leg,
+                )
+                for scenario in scenarios
+            },
+        )
+
+
+class _BoundedAgent:
+    """An agent that is asked no longer than a night may take: each call for its own time, all of them together for the sum of that."""
+
+    def __init__(self, agent: MonitoredAgent, clock: Clock, bound_seconds: float) -> None:
+        self._agent = agent
+        self._clock = clock
+        self._ends_at_seconds = clock.monotonic_seconds() + bound_seconds
+        self.agent, self.model, self.concurrency = agent.agent, agent.model, agent.concurrency
+        self.is_over = False
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent."""
+        return self._agent.requests
+
+    async def run(self, request: AgentRequest) -> AgentReply:
+        """Return what the agent did; NightOverError where the night's time is used up."""
+        left_seconds = self._ends_at_seconds - self._clock.monotonic_seconds()
+        if left_seconds > 0:
+            try:
+                async with asyncio.timeout(left_seconds) as limit:
+                    return await self._agent.run(request)
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+        self.is_over = True
+        raise NightOverError("the night has taken as long as all of its calls together may.")
+
+    async def aclose(self) -> None:
+        """Close nothing: whoever opened the agent closes it."""
+
+
+def _reading(scenarios: Sequence[WatchedScenario], live: _Live) -> tuple[NightReading, str | None]:
+    """Return how the night came out, and the detail of a failed check.
+
+    What was seen to drift goes before what could not be seen. An endpoint at which no run at all could be made, and a night whose time ran
+    out before some scenario was seen, are failed checks and no drift.
+    """
+    if any(scenario.drifted and scenario.graded for scenario in scenarios):
+        return NightReading("checked_flagged"), None
+    runs = [] if live.leg is None else [run for of_scenario in live.leg.runs.values() for run in of_scenario if run.was_made]
+    if runs and all(run.outcome == "harness_error" for run in runs):
+        return NightReading("check_failed", "endpoint_unreachable"), runs[-1].reason
+    if live.is_over_time and any(scenario.dead is None and scenario.graded == 0 for scenario in scenarios):
+        return NightReading("check_failed", "budget"), "the night's time ran out before every scenario was seen."
+    reading = night_reading(scenarios)
+    dead = sorted(scenario.scenario_id for scenario in scenarios if scenario.dead is not None)
+    detail = None if reading.reason is None else f"{plural(len(dead), 'scenario')} could not be watched: {', '.join(dead)}."
+    return reading, detail
