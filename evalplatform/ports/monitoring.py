@@ -55,7 +55,7 @@ class MonitoringStore(Protocol):
         """Store a pending night, or take one over: of one key there is one night.
 
         Args:
-            night: pending. Its attempt is 1, or one more than that of a night that was left pending.
+            night: pending. A later attempt takes a night over from an earlier one that was left pending, and fences it off.
 
         Returns:
             The given night, as the caller's, where it was stored; another one, not the caller's, where one of this attempt or a later

@@ -78,12 +78,12 @@ class SqlMonitoringStore:
         return bool(removed)
 
     def begin(self, night: Night) -> BegunNight:
-        """Store a pending night, or take one over whose attempt is the one before; see the port. Raises StorageUnavailableError."""
+        """Store a pending night, or take one over from an earlier attempt; see the port. Raises StorageUnavailableError."""
         with write_transaction(self._engine) as connection:
             if self._inserted(connection, night):
                 return BegunNight(night, True)
             there = self._night(connection, night.key, for_update=True)
-            if there.state != "pending" or night.attempt != there.attempt + 1:
+            if there.state != "pending" or night.attempt <= there.attempt:
                 return BegunNight(there, False)
             connection.execute(update(nights_table).where(self._with_key(night.key)).values(_night_row(night)))
         return BegunNight(night, True)
