@@ -6,8 +6,9 @@ its variable, its description and example are the reference in docs/environment.
 
 from collections.abc import Mapping
 from typing import Annotated, Self
+from urllib.parse import urlsplit
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 
 from evalplatform.kernel.errors import InputError, nearest_name
@@ -18,7 +19,24 @@ PREFIX = "EVALPLATFORM_"
 OF_TESTS = ("REQUIRE_ALL", "SOAK", "TEST_DATA", "UPDATE_SNAPSHOTS")  # read by this repository's tests, and by nothing that is installed
 DEFAULT_WEB_URL = "http://127.0.0.1:8787"
 
+
+def _that_can_be_split(address: str) -> str:
+    if urlsplit(address).port == 0:  # raises a ValueError for one that is too high, and for a host that only looks like an IPv6 address
+        raise ValueError("must have a port from 1 to 65535")
+    return address
+
+
 WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$")]
+_HOST_AND_PORT = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?"
+WebhookAddress = Annotated[str, StringConstraints(pattern=rf"^https?://{_HOST_AND_PORT}([/?][!-~]*)?$"), AfterValidator(_that_can_be_split)]
+MailServerAddress = Annotated[str, StringConstraints(pattern=rf"^smtps?://{_HOST_AND_PORT}/?$"), AfterValidator(_that_can_be_split)]
+MailAddress = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$")]
+RULES = {
+    "web_url": "must be an http or https address.",
+    "webhook_url": "must be an http or https address in ASCII, without a user or password in it.",
+    "smtp_url": "must be smtp://HOST or smtps://HOST, with :PORT where it is not 25 or 465, and without a user or password in it.",
+    "mail_from": "must be one mail address, such as evalplatform@example.com.",
+}
 
 
 class DeploymentSettings(Value):
@@ -83,7 +101,7 @@ class DeploymentSettings(Value):
         description="Host names, separated by commas, at which agents may be monitored though their addresses are not public.",
         examples=["agents.internal,agents.staging.internal"],
     )
-    smtp_url: str | None = Field(
+    smtp_url: MailServerAddress | None = Field(
         default=None,
         description="The mail server of alerts: `smtps://`, or `smtp://`, which uses STARTTLS where it is offered.",
         examples=["smtps://mail.example.com:465"],
@@ -99,12 +117,12 @@ class DeploymentSettings(Value):
         description="The password at the mail server.",
         examples=["(from the deployment's secret store)"],
     )
-    mail_from: str | None = Field(
+    mail_from: MailAddress | None = Field(
         default=None,
-        description="The sender of alerts.",
+        description="The address that alerts are mailed from; needed where there is a mail server.",
         examples=["evalplatform@example.com"],
     )
-    webhook_url: WebAddress | None = Field(
+    webhook_url: WebhookAddress | None = Field(
         default=None,
         repr=False,
         description="Where alerts are posted as JSON, signed. Unset, none are.",
@@ -113,7 +131,7 @@ class DeploymentSettings(Value):
     webhook_secret: str | None = Field(
         default=None,
         repr=False,
-        description="What webhooks are signed with.",
+        description="What webhooks are signed with; needed where there is a webhook.",
         examples=["(from the deployment's secret store)"],
     )
     clock_offset_seconds: float = Field(
@@ -154,8 +172,7 @@ def _given(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _refusal(problem: ErrorDetails) -> InputError:
     name = str(problem["loc"][0])
-    is_address = name in ("web_url", "webhook_url")
-    rule = "must be an http or https address." if is_address else _rule(problem["type"], problem_sentence(problem, [problem]))
+    rule = RULES.get(name) or _rule(problem["type"], problem_sentence(problem, [problem]))
     return InputError(rule, field=variable_of(name))
 
 

@@ -35,6 +35,15 @@ def test_an_empty_variable_counts_as_one_that_is_not_set():
         ("EVALPLATFORM_RUNS_PER_ENDPOINT", "0", "must be greater than or equal to 1"),
         ("EVALPLATFORM_WEB_URL", "ftp://me:s3cret@host", "must be an http or https address"),
         ("EVALPLATFORM_DEBUG", "perhaps", "must be 1 or 0"),
+        ("EVALPLATFORM_SMTP_URL", "https://mail.example.com", "must be smtp://HOST or smtps://HOST"),
+        ("EVALPLATFORM_SMTP_URL", "smtp://me:s3cret@mail", "without a user or password"),
+        ("EVALPLATFORM_SMTP_URL", "smtp://mail:0", "with :PORT"),
+        ("EVALPLATFORM_SMTP_URL", "smtp://mail:65536", "with :PORT"),
+        ("EVALPLATFORM_SMTP_URL", "smtp://[:::::]", "must be smtp://HOST"),
+        ("EVALPLATFORM_WEBHOOK_URL", "https://me:s3cret@host/hook", "without a user or password"),
+        ("EVALPLATFORM_WEBHOOK_URL", "https://host/a\r\nX-Other:1", "must be an http or https address in ASCII"),
+        ("EVALPLATFORM_MAIL_FROM", "Ops <ops@example.com>", "must be one mail address"),
+        ("EVALPLATFORM_MAIL_FROM", "a@example.com,b@example.com", "must be one mail address"),
     ],
 )
 def test_a_value_that_a_variable_does_not_take_is_refused_by_name_and_not_repeated(variable, value, rule):

@@ -18,7 +18,7 @@ class Channels:
 
     @property
     def webhook(self) -> str | None:
-        """Scheme and host of the webhook; None without one."""
+        """Scheme, host and port of the webhook; None without one."""
         return None if self._webhook is None else self._webhook.shown
 
     @property
@@ -40,7 +40,6 @@ class Channels:
 def open_notifier(deployment: DeploymentSettings, *, clock: Clock) -> Channels:
     """Return the deployment's channels. Nothing is connected before the first message.
 
-    Raises:
-        InputError: a setting cannot be used; the variable is named.
+    A channel that lacks a setting, such as the sender of mails, fails what it is to send and nothing else: no night stays unchecked for it.
     """
     return Channels(SmtpMailer.of_deployment(deployment, clock=clock), Webhook.of_deployment(deployment, clock=clock))
