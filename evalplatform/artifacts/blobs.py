@@ -1,7 +1,7 @@
 """Blobs: bytes by their own digest (prompts, materials, trajectories). Equal bytes are stored once."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from evalplatform.kernel.digests import bytes_digest
@@ -52,6 +52,29 @@ def put_blobs(store: ObjectStore, blobs: Iterable[bytes]) -> list[str]:
         for _ in pool.map(lambda item: _put_if_missing(store, *item), data_by_digest.items()):
             pass  # the loop is what raises a writer's error
     return digests
+
+
+def missing_blobs(store: ObjectStore, digests: Collection[str]) -> frozenset[str]:
+    """Return which of these blobs are not there, several looked for at once.
+
+    Raises:
+        StorageUnavailableError: the store does not answer.
+    """
+    asked = sorted(set(digests))
+    with ThreadPoolExecutor(max_workers=WRITERS, thread_name_prefix="blobs") as pool:
+        found = pool.map(lambda digest: store.exists(blob_key(digest)), asked)
+        return frozenset(digest for digest, is_there in zip(asked, found, strict=True) if not is_there)
+
+
+def remove_blobs(store: ObjectStore, digests: Iterable[str]) -> None:
+    """Remove blobs, several at once; what is not there is fine. Whoever calls it knows that nothing names them any more.
+
+    Raises:
+        StorageUnavailableError: the store does not answer. Some may be gone by then; removing them again is safe.
+    """
+    with ThreadPoolExecutor(max_workers=WRITERS, thread_name_prefix="blobs") as pool:
+        for _ in pool.map(lambda digest: store.delete(blob_key(digest)), digests):
+            pass  # the loop is what raises a remover's error
 
 
 def get_blob(store: ObjectStore, digest: str) -> bytes:

@@ -1,12 +1,12 @@
 """Which stored batches keep all their runs, one of each scenario, or none: by age, and by what still needs them."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from evalplatform.comparisons.batches.scenario_pairs import compared_run_of
 from evalplatform.kernel.values import Value
@@ -19,7 +19,7 @@ from evalplatform.runs.schedule import Schedule
 NIGHT_DAYS = 90
 """The legs of a night stay whole for so long after its slot, so that its drift can be computed again from them."""
 DAY = timedelta(days=1)
-_ORDER: tuple[Retention, ...] = ("whole", "compacted", "expired")
+RETENTIONS: tuple[Retention, ...] = ("whole", "compacted", "expired")
 HolderKind = Literal["gate", "night", "schedule"]
 
 
@@ -98,35 +98,52 @@ def batch_needs(*, gates: Iterable[RememberedGate], nights: Iterable[Night], sch
     return BatchNeeds(whole=whole, pins=dict(pins))
 
 
-def retention_plan(batches: Iterable[Batch], needs: BatchNeeds, *, settings: RetentionSettings, now: datetime) -> Iterator[RetentionStep]:
-    """Iterate over what becomes of each batch, in the order given; without settings nothing becomes of any.
+def retention_step(batch: Batch, needs: BatchNeeds, *, settings: RetentionSettings, now: datetime) -> RetentionStep:
+    """Return what becomes of a batch; without settings nothing becomes of any.
 
     A batch that a remembered gate or a recent night names stays as it is. One with a pinned run never expires: it is compacted where
     compacting is set, and the pinned run stays in it. Nothing is ever put back.
     """
-    for batch in batches:
-        due = _due(batch, settings, now)
-        after, holder = _held_back(batch, due, needs, settings)
-        yield RetentionStep(
-            batch_id=batch.id, recorded_at=batch.header.recorded_at, before=batch.retention, due=due, after=after, holder=holder
-        )
+    due = _due(batch, settings, now)
+    after, holder = _held_back(batch, due, needs, settings)
+    return RetentionStep(
+        batch_id=batch.id, recorded_at=batch.header.recorded_at, before=batch.retention, due=due, after=after, holder=holder
+    )
 
 
-def kept_runs(runs: Iterable[Run], pinned: Collection[str]) -> frozenset[str]:
-    """Return the ids of the runs that stay when a batch is compacted: of each scenario the one that comparisons take, and pinned ones.
+class PartedRuns(NamedTuple):
+    """The runs of a batch, parted: the ids of those that stay, how many go, and which trajectories only those name."""
 
-    A scenario of which no run was made keeps its last entry, which says why.
+    kept: frozenset[str]
+    removed: int
+    trajectories: frozenset[str]
+
+
+def parted_runs(runs: Iterable[Run], *, after: Retention, pinned: Collection[str]) -> PartedRuns:
+    """Part the runs of a batch into those that stay and those that go.
+
+    In a compacted batch stay, of each scenario, the run that comparisons take, and the pinned ones. A scenario of which no run was made
+    keeps its last entry, which says why. In an expired batch stays none.
 
     Args:
         runs: of one batch, a scenario's together and in their order.
+        after: what the batch is to keep.
         pinned: the ids of pinned runs.
     """
     kept: set[str] = set()
+    removed = 0
+    named: tuple[set[str], set[str]] = (set(), set())
     for _, group in groupby(runs, key=attrgetter("scenario_id")):
-        of_scenario: Sequence[Run] = tuple(group)
-        kept.add((compared_run_of(of_scenario) or of_scenario[-1]).id)
-        kept.update(run.id for run in of_scenario if pinned and run.id in pinned)
-    return frozenset(kept)
+        of_scenario = tuple(group)
+        compared = compared_run_of(of_scenario) or of_scenario[-1]
+        for run in of_scenario:
+            stays = after == "whole" or (after == "compacted" and (run is compared or bool(pinned and run.id in pinned)))
+            if stays:
+                kept.add(run.id)
+            removed += not stays
+            if run.trajectory_digest is not None:
+                named[stays].add(run.trajectory_digest)
+    return PartedRuns(frozenset(kept), removed, frozenset(named[False] - named[True]))
 
 
 def _due(batch: Batch, settings: RetentionSettings, now: datetime) -> Retention:
@@ -152,4 +169,4 @@ def _held_back(batch: Batch, due: Retention, needs: BatchNeeds, settings: Retent
 
 
 def _lesser(one: Retention, other: Retention) -> Retention:
-    return max(one, other, key=_ORDER.index)
+    return max(one, other, key=RETENTIONS.index)

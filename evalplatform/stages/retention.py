@@ -1,28 +1,45 @@
 """Retention: old batches are compacted and then expire, and trajectories go that no run names any more.
 
-What a batch's removal leaves to be done in the object store is written down there before its rows go. So a kill anywhere leaves a batch as
-it was, or as it is to be with a note of the trajectories to look at, which the next retention goes on with.
+Which trajectories the removal of runs leaves to be looked at is written into the object store before the runs go. So a kill anywhere leaves
+a batch as it was, or as it is to be with a note that the next retention goes on with.
 """
 
+from collections import Counter
+from collections.abc import Collection
+from datetime import datetime
+from functools import partial
+
+import orjson
 from pydantic import Field
 
+from evalplatform.artifacts.blobs import remove_blobs
+from evalplatform.kernel.digests import json_digest
+from evalplatform.kernel.errors import ObjectNotFoundError
 from evalplatform.kernel.values import Value
 from evalplatform.monitoring.retention import (
+    DAY,
+    NIGHT_DAYS,
+    RETENTIONS,
+    BatchNeeds,
     RetentionStep,
-    retention_plan,
+    batch_needs,
+    parted_runs,
+    retention_step,
 )
+from evalplatform.ports.audit import AuditEntry
 from evalplatform.ports.monitoring import MonitoringStore
 from evalplatform.project.schema import RetentionSettings
-from evalplatform.runs.records import Retention, UtcMoment
+from evalplatform.runs.records import Batch, Retention, UtcMoment
+from evalplatform.runs.remembered_gate import RememberedGate
 from evalplatform.stages.runs_context import RunsContext
 
 COMPACT, EXPIRE = "batches.compact", "batches.expire"
 NOTES_FOLDER = "retention"
-TRAJECTORIES_AT_ONCE = 200  # that writers wait for
+TRAJECTORIES_AT_ONCE = 200  # writers wait for those
 
 
 class RetainedBatch(Value):
-    """A batch that its age would change: what becomes of it, and how many of its runs stay and go. Where nothing does, none is counted."""
+    """A batch that its age would change: what becomes of it, and how many of its runs stay and go; None where nothing does."""
 
     step: RetentionStep
     kept_runs: int | None = Field(default=None, ge=0)
@@ -62,7 +79,7 @@ class RetentionOutcome(Value):
 def retain_runs(context: RunsContext, monitoring: MonitoringStore, *, actor: str, dry_run: bool = False) -> RetentionOutcome:
     """Compact and expire the project's batches by its retention settings; without such settings nothing is changed.
 
-    What needs a batch is looked at again just before its runs go. Two retentions at once are safe: of each batch one does it.
+    What needs a batch is looked up again just before its runs go. Two retentions at once are safe: of each batch one does it.
 
     Args:
         context: the agent side of the project.
@@ -75,16 +92,19 @@ def retain_runs(context: RunsContext, monitoring: MonitoringStore, *, actor: str
     """
     now = context.clock.now()
     settings = context.project.settings.retention
-    needs = _Needs(context, monitoring)
+    needs = _Needs(context, monitoring, now)
+    at_start = needs.looked_up()
     removed = 0 if dry_run else _go_on(context)
     found: list[RetainedBatch] = []
-    states: dict[Retention, int] = {"whole": 0, "compacted": 0, "expired": 0}
+    states: Counter[Retention] = Counter()
     for batch in context.batches.batches():
-        (step,) = retention_plan([batch], needs.now(), settings=settings, now=now)
+        step = retention_step(batch, at_start, settings=settings, now=now)
+        if step.changes and not dry_run:
+            step = retention_step(batch, needs.looked_up(), settings=settings, now=now)
         if step.changes:
-            retained, gone = _retained(context, step, needs.now().pinned_runs(batch.id), actor=None if dry_run else actor)
-            found.append(retained)
+            retained, gone = _retained(context, batch, step, needs.last.pinned_runs(batch.id), actor=None if dry_run else actor)
             removed += gone
+            found.append(retained)
         elif step.holder is not None:
             found.append(RetainedBatch(step=step))
         states[step.after] += 1
@@ -93,6 +113,76 @@ def retain_runs(context: RunsContext, monitoring: MonitoringStore, *, actor: str
         settings=settings,
         is_dry_run=dry_run,
         batches=tuple(found),
-        states=states,
+        states={state: states[state] for state in RETENTIONS},
         removed_trajectories=None if dry_run else removed,
     )
+
+
+class _Needs:
+    """What needs batches, looked up again cheaply: of the gates only what was remembered since, of the schedules all."""
+
+    def __init__(self, context: RunsContext, monitoring: MonitoringStore, now: datetime) -> None:
+        self._context, self._monitoring, self._now = context, monitoring, now
+        self._gates: dict[str, RememberedGate] = {}
+        self._nights = tuple(monitoring.nights(since=now - NIGHT_DAYS * DAY))  # one that ends meanwhile names legs that are young
+        self.last = BatchNeeds()
+
+    def looked_up(self) -> BatchNeeds:
+        """Return what needs batches now; it is `last` from then on."""
+        for gate in self._context.gates.gates():
+            if gate.report.key in self._gates:
+                break
+            self._gates[gate.report.key] = gate
+        schedules = self._monitoring.schedules()
+        self.last = batch_needs(gates=self._gates.values(), nights=self._nights, schedules=schedules, now=self._now)
+        return self.last
+
+
+def _retained(
+    context: RunsContext, batch: Batch, step: RetentionStep, pinned: Collection[str], *, actor: str | None
+) -> tuple[RetainedBatch, int]:
+    """Take the runs out of a batch, and return what became of it and how many trajectories went; without an actor nothing is changed."""
+    parted = parted_runs(context.batches.runs(batch.id), after=step.after, pinned=pinned)
+    retained = RetainedBatch(step=step, kept_runs=len(parted.kept), removed_runs=parted.removed)
+    if actor is None:
+        return retained, 0
+    entry = AuditEntry(
+        actor=actor,
+        action=COMPACT if step.after == "compacted" else EXPIRE,
+        subject=batch.id,
+        old_value={"retention": step.before, "runs": len(parted.kept) + parted.removed},
+        new_value={"retention": step.after, "runs": len(parted.kept)},
+        happened_at=context.clock.now(),
+    )
+    note = f"{_notes_folder(context)}{batch.id}.json"
+    context.objects.put(note, orjson.dumps(sorted(parted.trajectories)))
+    if step.after == "compacted":
+        context.batches.compact(batch.id, keep=parted.kept, entry=entry)
+    else:
+        context.batches.expire(batch.id, entry=entry)
+    return retained, _looked_at(context, note)
+
+
+def _go_on(context: RunsContext) -> int:
+    """Look at the trajectories in the notes of retentions that were killed, and return how many went."""
+    notes = [info.key for info in context.objects.list(_notes_folder(context))]
+    return sum(_looked_at(context, note) for note in notes)
+
+
+def _looked_at(context: RunsContext, note: str) -> int:
+    """Remove those trajectories of a note that no run names, then the note, and return how many there were."""
+    try:
+        digests: list[str] = orjson.loads(context.objects.get(note))
+    except ObjectNotFoundError:  # another retention was here first
+        return 0
+    remove = partial(remove_blobs, context.objects)
+    chunks = (digests[start : start + TRAJECTORIES_AT_ONCE] for start in range(0, len(digests), TRAJECTORIES_AT_ONCE))
+    removed = sum(context.batches.remove_unused(chunk, remove) for chunk in chunks)
+    context.objects.delete(note)
+    return removed
+
+
+def _notes_folder(context: RunsContext) -> str:
+    """Return where this project's notes lie."""
+    settings = context.project.settings
+    return f"{NOTES_FOLDER}/{json_digest([settings.tenant, settings.project]).removeprefix('sha256:')[:16]}/"
