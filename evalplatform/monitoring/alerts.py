@@ -55,7 +55,7 @@ def affected_scenarios(night: Night) -> tuple[str, ...]:
     return tuple(scenario.scenario_id for scenario in night.scenarios if scenario.drifted or scenario.dead is not None)
 
 
-def alert_document(night: Night, *, project: str, tenant: str, comparison_link: str | None) -> dict[str, JsonValue]:
+def alert_document(night: Night, *, project: str, tenant: str, link: str) -> dict[str, JsonValue]:
     """Return the alert of a night as JSON for a program: the night, its standing and reason, and which scenarios. No trajectory content."""
     assert night.alert is not None  # what is told has an alert
     return {
@@ -81,5 +81,5 @@ def alert_document(night: Night, *, project: str, tenant: str, comparison_link: 
         ],
         "replay_batch": night.replay_batch,
         "live_batch": night.live_batch,
-        "link": comparison_link,
+        "link": link,
     }

@@ -24,7 +24,7 @@ def alert_subject(night: Night, *, project: str) -> str:
     return one_line(f"[evalplatform] {project}: {KIND_WORDS[night.alert.kind]} ({night.stream})")
 
 
-def alert_text(night: Night, *, project: str, comparison_link: str | None) -> str:
+def alert_text(night: Night, *, project: str, link: str) -> str:
     """Return the text of a night's mail."""
     lines = [
         one_line(_headline(night)),
@@ -38,9 +38,7 @@ def alert_text(night: Night, *, project: str, comparison_link: str | None) -> st
         lines += ["", "Scenarios:", *(one_line(f"  {name}") for name in scenarios[:MAX_SHOWN_SCENARIOS])]
         if len(scenarios) > MAX_SHOWN_SCENARIOS:
             lines.append(f"  and {len(scenarios) - MAX_SHOWN_SCENARIOS} more")
-    if comparison_link is not None:
-        lines += ["", comparison_link]
-    return "\n".join([*lines, ""])
+    return "\n".join([*lines, "", link, ""])
 
 
 def _headline(night: Night) -> str:

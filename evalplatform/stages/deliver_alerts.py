@@ -12,6 +12,7 @@ from evalplatform.ports.notifier import Message
 from evalplatform.reports.alert_words import alert_subject, alert_text
 from evalplatform.runs.night import Delivery, Night
 from evalplatform.stages.monitoring_context import MonitoringContext
+from evalplatform.stages.night_reports import night_link
 
 MAX_CLAIM_TRIES = 5
 
@@ -38,13 +39,6 @@ def deliver_alerts(context: MonitoringContext) -> DeliveredAlerts:
         if (state := _tried(context, night.key, place)) is not None
     ]
     return DeliveredAlerts(sent=states.count("sent"), to_try_again=states.count("pending"), failed=states.count("failed"))
-
-
-def comparison_link(context: MonitoringContext, night: Night) -> str | None:
-    """Return where a person reads a night's comparison; None where it made none."""
-    if night.replay_batch is None or night.live_batch is None:
-        return None
-    return f"{context.project.deployment.web_url.rstrip('/')}/compare?baseline={night.replay_batch}&candidate={night.live_batch}"
 
 
 def _tried(context: MonitoringContext, key: str, place: int) -> str | None:
@@ -77,11 +71,11 @@ def _keep(context: MonitoringContext, key: str, place: int, ours: Delivery, ende
 
 def _message(context: MonitoringContext, night: Night, delivery: Delivery) -> Message:
     settings = context.project.settings
-    link = comparison_link(context, night)
+    link = night_link(context, night)
     assert night.alert is not None  # it is what is sent
     return Message(
         id=f"{settings.tenant}.{settings.project}.{night.key}.{night.alert.kind}",
         subject=alert_subject(night, project=settings.project),
-        text=alert_text(night, project=settings.project, comparison_link=link),
-        document=alert_document(night, project=settings.project, tenant=settings.tenant, comparison_link=link),
+        text=alert_text(night, project=settings.project, link=link),
+        document=alert_document(night, project=settings.project, tenant=settings.tenant, link=link),
     )

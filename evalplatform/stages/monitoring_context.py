@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from evalplatform.artifacts.catalog import ArtifactCatalog
 from evalplatform.artifacts.records import UNPARTITIONED, ArtifactId
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.monitored_agent import OpenMonitoredAgent
@@ -39,6 +40,11 @@ class MonitoringContext:
     open_monitored_agent: OpenMonitoredAgent
     run_ports: RunPorts
     clock: Clock
+
+    @property
+    def catalog(self) -> ArtifactCatalog:
+        """The project's artifacts."""
+        return self.runs.catalog
 
     def artifact(self, asset: str, partition: str = UNPARTITIONED) -> ArtifactId:
         """Return the id of one of monitoring's artifacts."""
