@@ -104,7 +104,7 @@ def retain_runs(context: RunsContext, monitoring: MonitoringStore, *, actor: str
         if step.changes:
             retained, gone = _retained(context, batch, step, needs.last.pinned_runs(batch.id), actor=None if dry_run else actor)
             removed += gone
-            found.append(retained)
+            found += retained
         elif step.holder is not None:
             found.append(RetainedBatch(step=step))
         states[step.after] += 1
@@ -140,12 +140,15 @@ class _Needs:
 
 def _retained(
     context: RunsContext, batch: Batch, step: RetentionStep, pinned: Collection[str], *, actor: str | None
-) -> tuple[RetainedBatch, int]:
-    """Take the runs out of a batch, and return what became of it and how many trajectories went; without an actor nothing is changed."""
+) -> tuple[list[RetainedBatch], int]:
+    """Take the runs out of a batch, and return what became of it and how many trajectories went; without an actor nothing is changed.
+
+    Where another retention did it meanwhile, that one tells of the batch.
+    """
     parted = parted_runs(context.batches.runs(batch.id), after=step.after, pinned=pinned)
     retained = RetainedBatch(step=step, kept_runs=len(parted.kept), removed_runs=parted.removed)
     if actor is None:
-        return retained, 0
+        return [retained], 0
     entry = AuditEntry(
         actor=actor,
         action=COMPACT if step.after == "compacted" else EXPIRE,
@@ -157,10 +160,10 @@ def _retained(
     note = f"{_notes_folder(context)}{batch.id}.json"
     context.objects.put(note, orjson.dumps(sorted(parted.trajectories)))
     if step.after == "compacted":
-        context.batches.compact(batch.id, keep=parted.kept, entry=entry)
+        is_done = context.batches.compact(batch.id, keep=parted.kept, entry=entry)
     else:
-        context.batches.expire(batch.id, entry=entry)
-    return retained, _looked_at(context, note)
+        is_done = context.batches.expire(batch.id, entry=entry)
+    return [retained] if is_done else [], _looked_at(context, note)
 
 
 def _go_on(context: RunsContext) -> int:

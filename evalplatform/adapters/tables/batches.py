@@ -78,7 +78,10 @@ class BatchRunRow(TableRow, table=True):
     """One run. Whether all of it was scanned stands here, what was found in `batch_violations`: no row there is not the same as no scan."""
 
     __tablename__: ClassVar[str] = "batch_runs"
-    __table_args__ = (UniqueConstraint("batch", "run_id", name="uq_batch_runs_run_id"),)
+    __table_args__ = (
+        UniqueConstraint("batch", "run_id", name="uq_batch_runs_run_id"),
+        Index("ix_batch_runs_trajectory", "trajectory_digest"),
+    )
 
     batch: int = Field(primary_key=True, foreign_key="batches.id", sa_type=ROW_ID)
     scenario_id: str = Field(primary_key=True, sa_type=CODE_POINTS)

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine, column, inspect, select, table, text
 from evalplatform.adapters.tables.engine import database_engine, read_transaction, write_transaction
 from evalplatform.kernel.errors import StorageError
 
-HEAD_REVISION = "0004"
+HEAD_REVISION = "0005"
 MIGRATIONS_FOLDER = Path(__file__).parent / "migrations"
 # Dagster keeps its own `alembic_version`; a deployment may give both the same database.
 VERSION_TABLE = "evalplatform_version"
