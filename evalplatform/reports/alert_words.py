@@ -1,20 +1,29 @@
 """An alert as a mail: what changed, in which project, for which scenarios, and where to look. Never what an agent said or did."""
 
-from evalplatform.kernel.text import plural
-from evalplatform.monitoring.alerts import affected_scenarios
-from evalplatform.reports.visible import one_line
-from evalplatform.runs.night import AlertKind, Night, NightReason
+from collections.abc import Iterator, Sequence
+
+from evalplatform.kernel.text import clip, plural
+from evalplatform.reports.sentinel_words import DEAD_WORDS
+from evalplatform.reports.visible import one_line, with_visible_spaces
+from evalplatform.runs.night import SENTINEL, AlertKind, Night, NightReason, NightState, WatchedScenario
 
 MAX_SHOWN_SCENARIOS = 50
+MAX_NAME_CHARS = 200
 KIND_WORDS: dict[AlertKind, str] = {"drift_detected": "drift detected", "recovered": "recovered", "monitor_failed": "check failed"}
+STANDING_WORDS: dict[NightState, str] = {
+    "pending": "pending",
+    "checked_clean": "checked, clean",
+    "checked_flagged": "checked, flagged",
+    "check_failed": "check failed",
+}
 REASON_WORDS: dict[NightReason, str] = {
-    "missed_slot": "the check did not run when it was due",
-    "endpoint_unreachable": "the agent's endpoint could not be reached",
+    "missed_slot": "the check did not run to its end when it was due",
+    "endpoint_unreachable": "the agent could not be reached, or could not be run",
     "baseline_not_pinned": "a pinned run is not what it was when it was pinned",
-    "dead_sensor": "a scenario cannot be watched: its pinned run or recording no longer passes, or is gone",
+    "dead_sensor": "a scenario cannot be watched: what it is held to is gone, or no longer passes",
     "allowance_exceeded": "more scenarios are monitored than the tenant is granted",
     "credential_unreadable": "the stored Authorization value cannot be read",
-    "budget": "the check came to its limit of time or spend before it was through",
+    "budget": "it came to its limit of time or spend before it was through",
 }
 
 
@@ -24,27 +33,61 @@ def alert_subject(night: Night, *, project: str) -> str:
     return one_line(f"[evalplatform] {project}: {KIND_WORDS[night.alert.kind]} ({night.stream})")
 
 
-def alert_text(night: Night, *, project: str, link: str) -> str:
-    """Return the text of a night's mail."""
+def alert_text(night: Night, affected: Sequence[WatchedScenario], *, project: str, link: str | None) -> str:
+    """Return the text of a night's mail.
+
+    Args:
+        night: with an alert.
+        affected: the scenarios that it is about; a mail names the first 50.
+        project: whose.
+        link: where a person reads the night's comparison; None where it made none.
+    """
+    stream = "the sentinel" if night.source == SENTINEL else f"schedule {night.stream}"
     lines = [
-        one_line(_headline(night)),
+        _headline(night),
         "",
-        one_line(f"Project: {project}"),
-        one_line(f"Schedule: {night.stream}"),
-        f"Due: {night.slot.at:%Y-%m-%d %H:%M} UTC",
+        f"Project:  {one_line(project)}",
+        f"Check:    {one_line(stream)}",
+        f"Standing: {STANDING_WORDS[night.state]}{'' if night.reason is None else f' ({night.reason})'}",
+        f"Due:      {night.slot.at:%Y-%m-%d %H:%M} UTC ({night.slot.local_date.isoformat()} on its own clock)",
+        *_scenario_lines(affected),
     ]
-    scenarios = affected_scenarios(night)
-    if scenarios:
-        lines += ["", "Scenarios:", *(one_line(f"  {name}") for name in scenarios[:MAX_SHOWN_SCENARIOS])]
-        if len(scenarios) > MAX_SHOWN_SCENARIOS:
-            lines.append(f"  and {len(scenarios) - MAX_SHOWN_SCENARIOS} more")
-    return "\n".join([*lines, "", link, ""])
+    if link is not None:
+        lines += ["", f"Comparison: {link}", f"or:         evalplatform diff {night.replay_batch} {night.live_batch}"]
+    return "\n".join([*lines, ""])
 
 
 def _headline(night: Night) -> str:
     assert night.alert is not None  # what is told has an alert
+    watched = plural(len(night.scenarios), "watched scenario")
     if night.alert.kind == "drift_detected":
-        return f"{len(night.drifted):,} of {plural(len(night.scenarios), 'watched scenario')} drifted."
+        return f"Drift: {len(night.drifted):,} of {watched} drifted."
     if night.alert.kind == "recovered":
-        return f"No drift any more: all {plural(len(night.scenarios), 'watched scenario')} checked."
-    return f"The check failed: {REASON_WORDS[night.reason] if night.reason is not None else 'the reason is not known'}."
+        return f"Recovered: none of {watched} drifts any more."
+    why = "" if night.reason is None else f": {REASON_WORDS[night.reason]}"
+    return f"The check failed{why}. It says nothing about the agent."
+
+
+def _scenario_lines(affected: Sequence[WatchedScenario]) -> Iterator[str]:
+    if not affected:
+        return
+    yield from ("", "Scenarios:")
+    for scenario in affected[:MAX_SHOWN_SCENARIOS]:
+        yield f"- {one_line(with_visible_spaces(clip(scenario.scenario_id, MAX_NAME_CHARS)))}: {_what(scenario)}"
+    if len(affected) > MAX_SHOWN_SCENARIOS:
+        yield f"- and {len(affected) - MAX_SHOWN_SCENARIOS:,} more"
+
+
+def _what(scenario: WatchedScenario) -> str:
+    if scenario.dead is not None:
+        return f"not watched, {DEAD_WORDS[scenario.dead.kind]}"
+    if not scenario.drifted:
+        return "no drift any more"
+    if not scenario.graded:
+        return "no live run of it could be graded, which counts as drift"
+    found = []
+    if scenario.verdict_drifted:
+        found.append(f"{scenario.failed:,} of {plural(scenario.graded, 'graded live run')} failed")
+    if scenario.path_drifted:
+        found.append(f"{scenario.path_differing:,} of {plural(scenario.path_graded, 'live run')} took another tool path")
+    return "; ".join(found)

@@ -56,9 +56,19 @@ def test_a_new_project_is_well_and_only_the_web_app_is_missed(command: Command, 
     states = {name: line.split()[0] for name, line in lines(ran.out).items()}
     assert states.pop("web app") == "warning"
     assert set(states.values()) == {"ok"}
-    assert {"environment", "versions", "storage", "download links", "database", "disk", "dagster", "endpoint here", "entitlements"} == set(
-        states
-    )
+    assert {
+        "environment",
+        "versions",
+        "storage",
+        "download links",
+        "database",
+        "disk",
+        "dagster",
+        "endpoint here",
+        "mail",
+        "webhook",
+        "entitlements",
+    } == set(states)
     assert "Start `evalplatform serve`" in ran.out
 
 

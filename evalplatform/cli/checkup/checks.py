@@ -1,5 +1,6 @@
 """Every check of the doctor's, in the order in which it speaks."""
 
+from evalplatform.cli.checkup.alerts import look_at_mail, look_at_webhook
 from evalplatform.cli.checkup.endpoints import look_at_endpoints, look_at_web_app
 from evalplatform.cli.checkup.findings import Check
 from evalplatform.cli.checkup.settings import look_at_entitlements, look_at_variables, look_at_versions
@@ -16,5 +17,7 @@ CHECKS = (
     Check("dagster", look_at_dagster),
     Check("endpoints", look_at_endpoints),
     Check("web app", look_at_web_app),
+    Check("mail", look_at_mail),
+    Check("webhook", look_at_webhook),
     Check("entitlements", look_at_entitlements),
 )
