@@ -54,12 +54,16 @@ class HttpRunner:
             the latter.
         clock: for how long a run took, and for a Retry-After that is a date.
         retry: how a 429 or 503 is asked again; such waits count for no run's limits.
+
+    Attributes:
+        requests: how many requests were begun until now.
     """
 
     settings: HttpAgent
     headers: Mapping[str, str]
     clock: Clock
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    requests: int = 0
     _session: aiohttp.ClientSession | None = None
 
     def __post_init__(self) -> None:
@@ -111,6 +115,9 @@ class HttpRunner:
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
+
+    def check(self, response: aiohttp.ClientResponse) -> None:
+        """Raise AgentBrokeError for a reply that is not to be read; by default every reply is."""
 
 
 @dataclass
@@ -232,9 +239,11 @@ class _Exchange:
         connect_seconds = min(CONNECT_TIMEOUT_SECONDS, 0.9 * left_seconds)
         timeout = aiohttp.ClientTimeout(total=None, connect=connect_seconds)
         who = self.runner.address
+        self.runner.requests += 1
         try:
             async with asyncio.timeout(left_seconds):
                 async with self.runner.open_session().post(url, data=payload, allow_redirects=False, timeout=timeout) as response:
+                    self.runner.check(response)
                     if 200 <= response.status < 300:
                         return await self._read(response, self.runner.settings.max_response_bytes)
                     raise await self._refused(response)
