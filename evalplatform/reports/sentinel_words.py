@@ -40,14 +40,14 @@ def sentinel_lines(night: Night) -> Iterator[str]:
             f"{percent_words(night.reference_fail_rate or 0.0)}):"
         )
         for scenario in alive:
-            yield from (one_line(line) for line in _scenario_lines(scenario, night.reference_fail_rate or 0.0))
+            yield from _scenario_lines(scenario, night.reference_fail_rate or 0.0)
     if night.dead_sensors:
         yield ""
         yield "Dead sensors (their live runs were not made):"
         for scenario in night.dead_sensors:
             assert scenario.dead is not None  # that is what dead_sensors are
             detail = f": {scenario.dead.detail}" if scenario.dead.detail else ""
-            yield one_line(f"  - {with_visible_spaces(scenario.scenario_id)}  {DEAD_WORDS[scenario.dead.kind]}{detail}")
+            yield f"  - {one_line(f'{with_visible_spaces(scenario.scenario_id)}: {DEAD_WORDS[scenario.dead.kind]}{detail}')}"
     if night.not_watched:
         yield ""
         yield one_line(f"Not watched, having no assertion: {', '.join(map(with_visible_spaces, night.not_watched))}.")
@@ -74,7 +74,7 @@ def percent_words(rate: float) -> str:
 
 
 def _scenario_lines(scenario: WatchedScenario, fail_rate: float) -> Iterator[str]:
-    name = with_visible_spaces(scenario.scenario_id)
+    name = one_line(with_visible_spaces(scenario.scenario_id))
     left_out = _not_graded(scenario)
     if scenario.graded == 0:
         yield f"  - {name}  no graded live run: drift, since nothing was seen{left_out}"
