@@ -4,10 +4,12 @@ from typing import Annotated
 
 import typer
 
-from evalplatform.cli import batches_recording
+from evalplatform.cli import batches_recording, batches_retain
 from evalplatform.cli.project import ProjectOption
 
-app = typer.Typer(help="Recorded batches of runs: list them, look at one, find unstable scenarios.", no_args_is_help=True)
+app = typer.Typer(
+    help="Recorded batches of runs: list them, look at one, find unstable scenarios, take runs out of old ones.", no_args_is_help=True
+)
 
 NO_BATCH = "no batch is stored; `evalplatform push BUNDLE` stores one."
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -103,3 +105,4 @@ def unstable(project: ProjectOption = None, json_result: JsonOption = False) -> 
 
 
 batches_recording.add_commands(app)
+batches_retain.add_commands(app)

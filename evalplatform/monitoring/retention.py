@@ -8,6 +8,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Literal, NamedTuple
 
+from pydantic import Field
+
 from evalplatform.comparisons.batches.scenario_pairs import compared_run_of
 from evalplatform.kernel.values import Value
 from evalplatform.project.schema import RetentionSettings
@@ -52,6 +54,44 @@ class RetentionStep(Value):
     def changes(self) -> bool:
         """Whether runs of it are to go."""
         return self.after != self.before
+
+
+class RetainedBatch(Value):
+    """A batch that its age would change: what becomes of it, and how many of its runs stay and go; None where nothing does."""
+
+    step: RetentionStep
+    kept_runs: int | None = Field(default=None, ge=0)
+    removed_runs: int | None = Field(default=None, ge=0)
+
+
+class RetentionOutcome(Value):
+    """What a retention did, or would do.
+
+    Attributes:
+        decided_at: the time that ages were taken at.
+        settings: by which ages.
+        is_dry_run: whether nothing was changed.
+        batches: those that change, and those that their age would change and something holds, newest first.
+        states: how many batches of the project are whole, compacted and expired after it.
+        removed_trajectories: how many went, those of a retention that was killed included; None in a dry run.
+    """
+
+    decided_at: UtcMoment
+    settings: RetentionSettings
+    is_dry_run: bool
+    batches: tuple[RetainedBatch, ...]
+    states: dict[Retention, int]
+    removed_trajectories: int | None
+
+    @property
+    def changed(self) -> tuple[RetainedBatch, ...]:
+        """The batches that lose runs."""
+        return tuple(batch for batch in self.batches if batch.step.changes)
+
+    @property
+    def held(self) -> tuple[RetainedBatch, ...]:
+        """The batches that stay as they are although they are old enough."""
+        return tuple(batch for batch in self.batches if not batch.step.changes)
 
 
 @dataclass(frozen=True)

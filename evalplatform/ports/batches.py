@@ -62,7 +62,12 @@ class BatchStore(Protocol):
         ...
 
     def run(self, batch_id: str, run_id: str) -> Run:
-        """Return one run of a batch; UnknownNameError where there is none."""
+        """Return one run of a batch.
+
+        Raises:
+            UnknownNameError: no such batch, or no such run in it.
+            InputError: the batch is compacted or expired, and no such run is kept of it.
+        """
         ...
 
     def compact(self, batch_id: str, *, keep: Collection[str], entry: AuditEntry) -> bool:

@@ -9,6 +9,7 @@ from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.batch_comparison_view import BatchComparisonReport, Filter, Item, Passage
 from evalplatform.reports.batch_comparison_words import (
+    AS_RECORDED,
     CLASS_WORDS,
     LISTED_CLASSES,
     batch_words,
@@ -186,7 +187,8 @@ def _facts(comparison: BatchComparison) -> Iterator[Fact]:
         header = batch.header
         said = {"agent": header.agent, "model": header.model, "judge": header.judge, "branch": header.branch}
         named = [f"{name} {value}" for name, value in said.items() if value is not None]
-        yield Fact(label=side, value="; ".join([*named, f"{batch.graded_runs:,} of {plural(batch.run_count, 'run')} graded"]))
+        then = "" if batch.retention == "whole" else AS_RECORDED
+        yield Fact(label=side, value="; ".join([*named, f"{batch.graded_runs:,} of {plural(batch.run_count, 'run')} graded{then}"]))
     yield Fact(label="Project", value=comparison.candidate.header.project)
     yield Fact(label="Compared", value=f"of each scenario one run on each side: {COMPARED_RUN}")
 

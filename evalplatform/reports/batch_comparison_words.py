@@ -39,6 +39,8 @@ OUTCOME_WORDS: dict[Outcome, str] = {
 }
 COULD_NOT_RUN = OUTCOME_WORDS["harness_error"]
 NAMES_SHOWN = 5
+AS_RECORDED = ", as it was recorded"
+"""What counts of a batch say that are of all its runs, where not all are kept any more."""
 LISTED_CLASSES = tuple(change for change in CHANGE_CLASSES if change != "unchanged")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from evalplatform.comparisons.batches.scenario_runs import ScenarioRuns
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
-from evalplatform.reports.batch_comparison_words import TOLERANCE_WORDS, count_words, partial_words, shortfall_words
+from evalplatform.reports.batch_comparison_words import AS_RECORDED, TOLERANCE_WORDS, count_words, partial_words, shortfall_words
 from evalplatform.reports.visible import one_line, with_visible_spaces
 from evalplatform.runs.records import Batch, ScanCoverage
 
@@ -66,8 +66,9 @@ def _facts(batch: Batch) -> Iterator[tuple[str, str]]:
     yield "model", header.model or words.MISSING
     yield "judge", header.judge
     yield "recorded", f"{header.recorded_at:%Y-%m-%d %H:%M:%S} UTC{', imported' if header.origin == 'import' else ''}"
-    yield "runs", f"{batch.run_count:,}: {batch.passed_runs:,} passed of {batch.graded_runs:,} graded"
-    yield "violations", coverage_words(batch.coverage)
+    then = "" if batch.retention == "whole" else AS_RECORDED
+    yield "runs", f"{batch.run_count:,}: {batch.passed_runs:,} passed of {batch.graded_runs:,} graded{then}"
+    yield "violations", f"{coverage_words(batch.coverage)}{then}"
     yield "gate policy", header.policy_digest or words.MISSING
     yield "scenarios", header.scenario_set_digest or words.MISSING
     yield "content", batch.content_digest

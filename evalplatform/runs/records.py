@@ -241,10 +241,11 @@ class Batch(Value):
         id: `b-<UTC yyyymmddThhmmss>-<8 hex of the content digest>`; also its partition key.
         header: what was known at its beginning.
         content_digest: of the header and all runs, whatever order they ended in: the same content pushed twice is one batch.
-        run_count, graded_runs, passed_runs: how many runs it holds, how many of them have a verdict, and how many of those passed.
-        coverage: how many of the runs that have steps were scanned for violations.
+        run_count, graded_runs, passed_runs: how many runs it was recorded with, how many of them have a verdict, and how many of those
+            passed, whatever of them is kept.
+        coverage: how many of the runs that had steps were scanned for violations.
         truncated_reason: why not every planned run was made (a spend cap, an interruption), or None where all were.
-        retention: whether all its runs are kept, one a scenario, or none.
+        retention: whether all its runs are kept, one a scenario (and pinned ones), or none.
     """
 
     id: OneLine

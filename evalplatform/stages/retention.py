@@ -10,17 +10,17 @@ from datetime import datetime
 from functools import partial
 
 import orjson
-from pydantic import Field
 
 from evalplatform.artifacts.blobs import remove_blobs
 from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.errors import ObjectNotFoundError
-from evalplatform.kernel.values import Value
 from evalplatform.monitoring.retention import (
     DAY,
     NIGHT_DAYS,
     RETENTIONS,
     BatchNeeds,
+    RetainedBatch,
+    RetentionOutcome,
     RetentionStep,
     batch_needs,
     parted_runs,
@@ -28,52 +28,13 @@ from evalplatform.monitoring.retention import (
 )
 from evalplatform.ports.audit import AuditEntry
 from evalplatform.ports.monitoring import MonitoringStore
-from evalplatform.project.schema import RetentionSettings
-from evalplatform.runs.records import Batch, Retention, UtcMoment
+from evalplatform.runs.records import Batch, Retention
 from evalplatform.runs.remembered_gate import RememberedGate
 from evalplatform.stages.runs_context import RunsContext
 
 COMPACT, EXPIRE = "batches.compact", "batches.expire"
 NOTES_FOLDER = "retention"
 TRAJECTORIES_AT_ONCE = 200  # writers wait for those
-
-
-class RetainedBatch(Value):
-    """A batch that its age would change: what becomes of it, and how many of its runs stay and go; None where nothing does."""
-
-    step: RetentionStep
-    kept_runs: int | None = Field(default=None, ge=0)
-    removed_runs: int | None = Field(default=None, ge=0)
-
-
-class RetentionOutcome(Value):
-    """What a retention did, or would do.
-
-    Attributes:
-        decided_at: the time that ages were taken at.
-        settings: by which ages.
-        is_dry_run: whether nothing was changed.
-        batches: those that change, and those that their age would change and something holds, newest first.
-        states: how many batches of the project are whole, compacted and expired after it.
-        removed_trajectories: how many went, those of a retention that was killed included; None in a dry run.
-    """
-
-    decided_at: UtcMoment
-    settings: RetentionSettings
-    is_dry_run: bool
-    batches: tuple[RetainedBatch, ...]
-    states: dict[Retention, int]
-    removed_trajectories: int | None
-
-    @property
-    def changed(self) -> tuple[RetainedBatch, ...]:
-        """The batches that lose runs."""
-        return tuple(batch for batch in self.batches if batch.step.changes)
-
-    @property
-    def held(self) -> tuple[RetainedBatch, ...]:
-        """The batches that keep more than their age would leave."""
-        return tuple(batch for batch in self.batches if batch.step.holder is not None)
 
 
 def retain_runs(context: RunsContext, monitoring: MonitoringStore, *, actor: str, dry_run: bool = False) -> RetentionOutcome:

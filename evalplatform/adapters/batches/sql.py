@@ -15,6 +15,7 @@ from evalplatform.adapters.tables.audit import AuditRow
 from evalplatform.adapters.tables.batches import BatchRow, BatchRunRow, BatchScenarioRow, BatchViolationRow
 from evalplatform.adapters.tables.engine import read_transaction, write_transaction
 from evalplatform.kernel.errors import InputError, StorageError, UnknownNameError
+from evalplatform.kernel.text import clip
 from evalplatform.ports.audit import AuditEntry
 from evalplatform.ports.batches import AddedBatch
 from evalplatform.runs.batch_tally import BatchTally
@@ -23,6 +24,7 @@ from evalplatform.runs.storable_text import refuse_nul
 
 CHUNK_ROWS = 1_000  # rows that are written, and runs that are read, at a time
 PAGE_BATCHES = 100
+ID_CHARS = 100  # of a run id that is unknown are shown
 
 audit_table: Table = AuditRow.__table__  # type: ignore[attr-defined]
 batches_table: Table = BatchRow.__table__  # type: ignore[attr-defined]
@@ -124,13 +126,17 @@ class SqlBatchStore:
 
         Raises:
             UnknownNameError: no such batch, or no such run in it.
+            InputError: the batch is compacted or expired, and no such run is kept of it.
             StorageUnavailableError: the database does not answer.
         """
         with read_transaction(self._engine) as connection:
-            batch_key = self._row(connection, batch_id)["id"]
+            batch = self._row(connection, batch_id)
+            batch_key = batch["id"]
             ours = select(runs_table).where(runs_table.c.batch == batch_key)
             row = _looked_up(connection, ours.where(runs_table.c.run_id == run_id), run_id)
             if row is None:
+                if batch["retention"] != "whole":
+                    raise InputError(f"{batch_id} is {batch['retention']}, and no run {clip(run_id, ID_CHARS)!r} is kept of it.")
                 known = connection.execute(select(runs_table.c.run_id).where(runs_table.c.batch == batch_key)).scalars()
                 raise UnknownNameError(f"run of {batch_id}", run_id, known)
             (run,) = _with_violations(connection, batch_key, [row])

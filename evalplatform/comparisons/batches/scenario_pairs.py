@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from evalplatform.comparisons.batches.records import RunSetCount
 from evalplatform.kernel.errors import InputError
+from evalplatform.kernel.text import plural
 from evalplatform.runs.records import Batch, PlannedScenario, Run
 from evalplatform.stats.pass_counts import PassCount
 
@@ -42,7 +43,7 @@ def scenario_pairs(baseline: BatchRuns, candidate: BatchRuns) -> Iterator[Scenar
     """Iterate over the scenarios of two batches by id: those that have runs and those that are declared and have none.
 
     Raises:
-        InputError: the runs of a batch are not in order, with the scenario.
+        InputError: the runs of a batch are not in order, with the scenario, or not all of a whole batch.
     """
     sides = (scenario_sides(baseline), scenario_sides(candidate))
     heads = [next(side, None) for side in sides]
@@ -63,8 +64,12 @@ def run_set_count(side: ScenarioSide, *, is_compacted: bool = False) -> RunSetCo
 
     Args:
         side: its runs, and how many were planned.
-        is_compacted: the batch kept one run a scenario; the others are not missing, they were made and dropped.
+        is_compacted: the batch keeps the compared run of each scenario; the others are not missing, they were made and dropped. A pinned
+            run that it keeps beside that one is not counted: it was chosen since it passed, and would raise the rate.
     """
+    if is_compacted:
+        compared = side.compared_run
+        side = side._replace(runs=side.runs[-1:] if compared is None else (compared,))
     made = [run.outcome for run in side.runs if run.was_made]
     not_made = len(side.runs) - len(made)
     return RunSetCount(
@@ -80,12 +85,12 @@ def scenario_sides(side: BatchRuns) -> Iterator[tuple[str, ScenarioSide]]:
     """Iterate over one batch's scenarios by id: those that have runs and those that are declared and have none.
 
     Raises:
-        InputError: the runs are not in order, with the scenario.
+        InputError: the runs are not in order, with the scenario; or, after the last scenario, they are not all of a whole batch.
     """
     declared = side.batch.header.scenarios
     waiting = iter(sorted(declared))
     next_declared = next(waiting, None)
-    for scenario_id, group in groupby(_in_order(side.runs(), side.batch.id), key=attrgetter("scenario_id")):
+    for scenario_id, group in groupby(_in_order(side.runs(), side.batch), key=attrgetter("scenario_id")):
         while next_declared is not None and next_declared < scenario_id:
             yield next_declared, ScenarioSide(declared[next_declared], ())
             next_declared = next(waiting, None)
@@ -104,14 +109,21 @@ def _planned_runs(side: ScenarioSide) -> int:
     return 1 if side.planned.leg == "replay" else side.planned.planned_runs
 
 
-def _in_order(runs: Iterable[Run], batch_id: str) -> Iterator[Run]:
+def _in_order(runs: Iterable[Run], batch: Batch) -> Iterator[Run]:
     last: tuple[str, int] | None = None
+    found = 0
     for run in runs:
         place = (run.scenario_id, run.order)
         if last is not None and place <= last:
             raise InputError(
-                f"the runs of {batch_id} are not in the order of scenario and run: "
+                f"the runs of {batch.id} are not in the order of scenario and run: "
                 f"run {run.order} of {run.scenario_id!r} comes after run {last[1]} of {last[0]!r}."
             )
         last = place
+        found += 1
         yield run
+    if batch.retention == "whole" and found != batch.run_count:
+        raise InputError(
+            f"{batch.id} was recorded with {plural(batch.run_count, 'run')}, and {found:,} were read: retention took runs out of it "
+            "meanwhile, or the store has lost some. Read it again."
+        )
