@@ -7,9 +7,7 @@ import typer
 from evalplatform.cli import batches_recording, batches_retain
 from evalplatform.cli.project import ProjectOption
 
-app = typer.Typer(
-    help="Recorded batches of runs: list them, look at one, find unstable scenarios, take runs out of old ones.", no_args_is_help=True
-)
+app = typer.Typer(help="Recorded batches of runs: list them, look at one, find unstable ones, take old runs out.", no_args_is_help=True)
 
 NO_BATCH = "no batch is stored; `evalplatform push BUNDLE` stores one."
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
