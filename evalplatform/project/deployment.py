@@ -145,6 +145,12 @@ class DeploymentSettings(Value):
         examples=["1"],
     )
 
+    @property
+    def monitored_host_names(self) -> frozenset[str]:
+        """The names, in lower case, at which agents of the deployment's own may be monitored."""
+        names = (name.strip().lower().removesuffix(".") for name in (self.monitored_hosts or "").split(","))
+        return frozenset(name for name in names if name)
+
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Self:
         """Return what the environment sets; variables that are not ours are left alone.

@@ -1,9 +1,8 @@
 """Whether the tenant's monitored scenarios fit what it is granted, over all of its projects."""
 
 from evalplatform.kernel.text import plural
+from evalplatform.monitoring.schedule_rules import FEATURE
 from evalplatform.stages.monitoring_context import MonitoringContext
-
-FEATURE = "monitoring.managed"
 
 
 def used_allowance(context: MonitoringContext) -> dict[str, int]:

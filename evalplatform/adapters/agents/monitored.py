@@ -57,7 +57,7 @@ async def open_monitored_agent(
     Raises:
         EndpointRefusedError: it is an address that no monitored agent may have.
     """
-    address = checked_url(endpoint.url, allow_http=deployment.monitored_http, internal_hosts=internal_hosts(deployment))
+    address = checked_url(endpoint.url, allow_http=deployment.monitored_http, internal_hosts=deployment.monitored_host_names)
     settings = HttpAgent(
         url=endpoint.url, timeout_seconds=endpoint.timeout_seconds, max_response_bytes=MAX_RESPONSE_BYTES, concurrency=CONCURRENCY
     )
@@ -67,11 +67,6 @@ async def open_monitored_agent(
     runner = MonitoredRunner(settings, headers=headers, clock=clock, address_checked=address, resolve=resolve)
     async with aclosing(runner):
         yield runner
-
-
-def internal_hosts(deployment: DeploymentSettings) -> frozenset[str]:
-    """Return the names, in lower case, at which the deployment allows agents of its own."""
-    return frozenset(name.strip().lower().removesuffix(".") for name in (deployment.monitored_hosts or "").split(",") if name.strip())
 
 
 class CheckedResolver(AbstractResolver):
@@ -131,7 +126,7 @@ class MonitoredRunner(HttpRunner):
         try:
             return await super().run(request)
         except EndpointRefusedError as error:
-            raise HarnessError(error.code, str(error)) from None
+            raise HarnessError(error.code, str(error)) from error
 
     def open_session(self) -> aiohttp.ClientSession:
         """Return the session, whose connections go to addresses that were looked at; it takes no proxy from the environment."""
