@@ -9,6 +9,7 @@ from assets.links import report_links, where_it_is
 from assets.run_checks import coverage_sentence
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.kernel.text import plural
+from evalplatform.reports.batch_comparison_words import RETENTION_WORDS
 from evalplatform.reports.headline_words import CHOICE_WORDS
 from evalplatform.reports.markdown import markdown_table, markdown_text
 from evalplatform.reports.view import Table
@@ -83,7 +84,7 @@ def _batch(facts: BatchFacts) -> dict[str, Any]:
         "ungraded": ended.get("ungraded", 0),
         "scanned_for_violations": _coverage(facts.coverage),
         **({} if facts.truncated_reason is None else {"truncated": facts.truncated_reason}),
-        **({} if facts.retention == "whole" else {"retention": facts.retention}),
+        **({} if facts.retention == "whole" else {"retention": RETENTION_WORDS[facts.retention]}),
         "dagster/partition_row_count": facts.runs,
     }
 

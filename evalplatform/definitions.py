@@ -8,6 +8,7 @@ import dagster as dg
 from assets.agent_side import AgentSidePart, agent_side_parts
 from assets.declared import group_name
 from assets.pools import suite_pools
+from assets.retention import retention_definitions
 from assets.run_scenarios import run_scenarios_definitions
 from assets.runs import batch_definitions, scenario_definitions
 from assets.suites import suite_definitions
@@ -49,12 +50,13 @@ def build_definitions(project: Project) -> dg.Definitions:
         resources=project_resources(file),
         executor=dg.in_process_executor,  # a step is one stage; model calls are concurrent inside it
     )
-    return dg.Definitions.merge(shared, *suites, *_agent_side(file, parts))
+    return dg.Definitions.merge(shared, *suites, *_agent_side(project, file, parts))
 
 
-def _agent_side(file: Path, parts: Sequence[AgentSidePart]) -> Iterator[dg.Definitions]:
+def _agent_side(project: Project, file: Path, parts: Sequence[AgentSidePart]) -> Iterator[dg.Definitions]:
     if "batches" in parts:
         yield batch_definitions()
+        yield retention_definitions(project.settings.retention)
         yield dg.Definitions(sensors=[recorded_batches_sensor(file)])
     if "scenarios" in parts:
         yield scenario_definitions()

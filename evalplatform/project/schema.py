@@ -140,6 +140,11 @@ class RetentionSettings(Value):
             raise ValueError("expire_after_days must be more than compact_after_days")
         return self
 
+    @property
+    def is_set(self) -> bool:
+        """Whether runs go at any age."""
+        return self.compact_after_days is not None or self.expire_after_days is not None
+
 
 SECTIONS = ("endpoints", "cells", "judges", "products", "suites", "budgets", "sentinel", "retention", "entitlements")
 

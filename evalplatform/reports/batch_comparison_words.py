@@ -15,7 +15,7 @@ from evalplatform.comparisons.batches.records import (
 from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.visible import with_visible_spaces
-from evalplatform.runs.records import Batch, Leg, Outcome
+from evalplatform.runs.records import Batch, Leg, Outcome, Retention
 from evalplatform.runs.tolerance import DEFAULT_TOLERANCE, PathTolerance
 
 CLASS_WORDS: dict[ChangeClass, str] = {
@@ -39,6 +39,11 @@ OUTCOME_WORDS: dict[Outcome, str] = {
 }
 COULD_NOT_RUN = OUTCOME_WORDS["harness_error"]
 NAMES_SHOWN = 5
+RETENTION_WORDS: dict[Retention, str] = {
+    "compacted": "compacted: one run of each scenario is kept",
+    "expired": "expired: its runs are no longer kept",
+}
+"""What is said of a batch that does not keep all its runs."""
 AS_RECORDED = ", as it was recorded"
 """What counts of a batch say that are of all its runs, where not all are kept any more."""
 LISTED_CLASSES = tuple(change for change in CHANGE_CLASSES if change != "unchanged")
@@ -64,10 +69,8 @@ def shortfall_words(batch: Batch) -> Iterator[str]:
         yield partial_words(batch)
     if batch.truncated_reason is not None:
         yield f"truncated: {batch.truncated_reason.rstrip('.')}"
-    if batch.retention == "compacted":
-        yield "compacted: one run of each scenario is kept"
-    if batch.retention == "expired":
-        yield "expired: its runs are no longer kept"
+    if batch.retention in RETENTION_WORDS:
+        yield RETENTION_WORDS[batch.retention]
 
 
 def partial_words(batch: Batch) -> str:

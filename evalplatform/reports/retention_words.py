@@ -70,7 +70,7 @@ def summary_sentence(outcome: RetentionOutcome) -> str:
     changed, held = outcome.changed, outcome.held
     removed_runs = sum(batch.removed_runs or 0 for batch in changed)
     verb = "would lose" if outcome.is_dry_run else "lost"
-    parts = [f"{_batches(len(changed))} {verb} {plural(removed_runs, 'run')}"]
+    parts = [f"{_batches(len(changed))} {verb} {plural(removed_runs, 'run')}" if changed else f"No batch {verb} a run"]
     if held:
         parts.append(f"{len(held):,} {'stays as it is' if len(held) == 1 else 'stay as they are'}, being needed")
     if outcome.removed_trajectories is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import orjson
 
 from evalplatform.reports.view import Cell, Column, Table
-from evalplatform.runs.records import Batch, Outcome, Run
+from evalplatform.runs.records import Batch, Outcome, Run, ScanCoverage
 from evalplatform.stages.context import StageKey, StageResult, stored_result, unchanged_result
 from evalplatform.stages.facts import as_facts
 from evalplatform.stages.run_table import RUNS
@@ -39,11 +39,13 @@ class _Tally:
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     scenarios: dict[str, _RunSet] = field(default_factory=dict)
+    coverage: ScanCoverage = field(default_factory=ScanCoverage)
 
     def counted(self, runs: Iterable[Run]) -> Iterator[Run]:
         """Iterate over the runs, counting each."""
         for run in runs:
             self.outcomes[run.outcome] += 1
+            self.coverage = self.coverage.with_runs([run])
             of_scenario = self.scenarios.setdefault(run.scenario_id, _RunSet())
             of_scenario.passed += run.verdict == "passed"
             of_scenario.graded += run.verdict is not None
@@ -84,10 +86,10 @@ def _facts(batch: Batch, tally: _Tally) -> BatchFacts:
         scenarios=len(run_sets),
         passed_scenarios=sum(0 < one.graded == one.passed for one in run_sets),
         mixed_scenarios=sum(0 < one.passed < one.graded for one in run_sets),
-        runs=batch.run_count,
-        graded=batch.graded_runs,
+        runs=tally.outcomes.total(),
+        graded=sum(one.graded for one in run_sets),
         outcomes=dict(sorted(tally.outcomes.items())),
-        coverage=batch.coverage,
+        coverage=tally.coverage,
         truncated_reason=batch.truncated_reason,
         retention=batch.retention,
         preview=_preview(tally),

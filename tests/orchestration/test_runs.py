@@ -228,7 +228,15 @@ def test_a_project_without_scenarios_has_the_assets_once_a_batch_was_pushed(tmp_
     assert assets_of(runs) == set()
     assert not (runs.folder / ".evalplatform").exists()  # looking makes no database
     runs.push(recorded(BEFORE))
-    assert assets_of(runs) == {"batches", "batch_comparisons", "gate_decisions", "gate_readiness", "run_plan", "unstable_scenarios"}
+    assert assets_of(runs) == {
+        "batches",
+        "batch_comparisons",
+        "gate_decisions",
+        "gate_readiness",
+        "run_plan",
+        "retain_runs",
+        "unstable_scenarios",
+    }
     assert [sensor.name for sensor in runs.definitions.sensors or []] == ["project_partitions", "recorded_batches"]
 
 
