@@ -1,6 +1,6 @@
 """Nights as values: one scheduled check of an agent against what it did before, in one of three states, with its alert and its cost."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Literal
 
 from pydantic import Field
@@ -35,6 +35,7 @@ Channel = Literal["email", "webhook"]
 DeliveryState = Literal["pending", "sent", "failed"]
 SENTINEL = "sentinel"
 """What stands for a schedule's id in the nights of `evalplatform sentinel`."""
+_INSTANT = "%Y%m%dt%H%M%Sz"
 
 
 class Slot(Value):
@@ -49,7 +50,16 @@ class Slot(Value):
     @property
     def id(self) -> str:
         """`<yyyymmddThhmmssz of the instant>-<local date>`, a safe key that sorts by time."""
-        return f"{self.at:%Y%m%dt%H%M%Sz}-{self.local_date.isoformat()}"
+        return f"{self.at:{_INSTANT}}-{self.local_date.isoformat()}"
+
+    @classmethod
+    def of_id(cls, slot_id: str) -> "Slot":
+        """Return the slot of an id, to the second; ValueError where it is none."""
+        instant, _, local_date = slot_id.partition("-")
+        slot = cls(at=datetime.strptime(instant, _INSTANT).replace(tzinfo=UTC), local_date=date.fromisoformat(local_date))
+        if slot.id != slot_id:
+            raise ValueError(f"{slot_id!r} is no id of a slot")
+        return slot
 
 
 class DeadSensor(Value):

@@ -2,6 +2,7 @@
 
 from pydantic import AwareDatetime
 
+from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.kernel.values import Value
 from evalplatform.reports.view import Table
 from evalplatform.runs.night import AlertKind, NightCost, NightReason, NightSource, NightState
@@ -29,3 +30,8 @@ class NightFacts(Value):
     live_batch: str | None
     comparison_page: bool
     preview: Table | None
+
+
+def night_facts(manifest: ArtifactManifest) -> NightFacts:
+    """Return the facts of a stored night."""
+    return NightFacts.model_validate(manifest.facts)
