@@ -4,6 +4,7 @@ from pydantic import AwareDatetime
 
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.kernel.values import Value
+from evalplatform.monitoring.trend import QuietRate
 from evalplatform.reports.view import Table
 from evalplatform.runs.night import AlertKind, NightCost, NightReason, NightSource, NightState
 
@@ -35,3 +36,27 @@ class NightFacts(Value):
 def night_facts(manifest: ArtifactManifest) -> NightFacts:
     """Return the facts of a stored night."""
     return NightFacts.model_validate(manifest.facts)
+
+
+class DriftHistoryFacts(Value):
+    """Of `drift_history`: what the nights of the window say together, and the alarms beside what was promised."""
+
+    sentence: str
+    nights: int
+    failed_checks: int
+    scenarios: int
+    drifted_scenarios: int
+    verdict_rate: QuietRate
+    path_rate: QuietRate
+    preview: Table | None
+
+
+class StandingsFacts(Value):
+    """Of `standings`: how many streams stand how, each in a sentence."""
+
+    streams: int
+    clean: int
+    flagged: int
+    failed: int
+    sentences: tuple[str, ...]
+    preview: Table | None
