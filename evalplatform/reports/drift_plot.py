@@ -4,6 +4,7 @@ A letter stands in every tile that is not quiet, so that nobody has to read it f
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from evalplatform.monitoring.trend import Mark, ScenarioTrend
 from evalplatform.reports.bands import ACCENT, INK, LABEL_SIZE_PX, MUTED, NAME_SIZE_PX, NARROW_PX, WIDE_PX
@@ -76,4 +77,4 @@ def _tile(mark: Mark, x: float, y: float) -> list[str]:
 
 def _frame(x: float, y: float) -> list[str]:
     corners = ((x, y), (x + TILE_PX, y), (x + TILE_PX, y + TILE_PX), (x, y + TILE_PX), (x, y))
-    return [line(a, b, stroke=MUTED, width_px=1) for a, b in zip(corners, corners[1:], strict=False)]
+    return [line(a, b, stroke=MUTED, width_px=1) for a, b in pairwise(corners)]

@@ -57,7 +57,7 @@ def read_standings(context: MonitoringContext, newest_first: list[Night] | None 
 
 
 def recomputed_scenarios(context: MonitoringContext, night: Night) -> tuple[WatchedScenario, ...]:
-    """Compute again what a night saw, from the stored batches of its two legs: what no night was recorded for can be told from them as well.
+    """Compute again what a night saw, from the stored batches of its two legs; nothing else is needed for it.
 
     Raises:
         InputError: a leg is missing, was compacted or has expired, so that its run sets are no longer whole.
