@@ -105,7 +105,7 @@ def _sections(night: Night, comparison_file: str | None, diff_pages: Mapping[str
     if night.scenarios:
         rate = percent_words(night.reference_fail_rate or 0.0)
         intro = f"{plural(night.runs_per_scenario or 0, 'live run')} of each scenario, against a reference fail rate of {rate}."
-        where = () if comparison_file is None else ("Each scenario opens the diff of its recording and its newest live run.",)
+        where = ("A scenario's name opens the diff of its recording and its newest live run.",) if diff_pages and comparison_file else ()
         yield Section(key="scenarios", title="Scenarios", intro=intro, table=scenario_table(night, diff_pages), notes=where)
 
 
