@@ -29,10 +29,12 @@ from evalplatform.cli import (
     judge,
     labels,
     ledger,
+    monitor,
     project,
     push,
     report,
     run_scenarios,
+    secrets,
     sentinel,
     serve,
     sync,
@@ -78,7 +80,9 @@ app.add_typer(gate.app, name="gate")
 app.add_typer(judge.app, name="judge")
 app.add_typer(labels.app, name="labels")
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(monitor.app, name="monitor")
 app.add_typer(report.app, name="report")
+app.add_typer(secrets.app, name="secrets")
 project.add_commands(app)
 serve.add_commands(app)
 doctor.add_commands(app)

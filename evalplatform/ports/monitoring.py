@@ -99,8 +99,10 @@ class MonitoringStore(Protocol):
         """Put a night's alert in place of `old`; False, changing nothing, where it is another by now: somebody else is at it."""
         ...
 
-    def reseal_headers(self, reseal: Callable[[str], str]) -> int:
+    def reseal_headers(self, reseal: Callable[[str], str], *, entry: AuditEntry) -> int:
         """Put every stored header value of the database, of all projects and tenants, through `reseal`, in one transaction.
+
+        The audit entry stands in the project that this store is of.
 
         Returns:
             How many there were. Whatever `reseal` raises leaves all of them as they were.

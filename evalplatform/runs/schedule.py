@@ -18,10 +18,12 @@ MOST_RUNS = 4
 MOST_URL_CHARS = 2_048
 MOST_HEADER_CHARS = 4_096
 DEFAULT_TIMEOUT_SECONDS = 60.0
+MOST_TIMEOUT_SECONDS = 600.0
+MOST_SCHEDULE_ID_CHARS = 40
 LAST_CHARS = 4
 USUAL_PORTS = {"http": 80, "https": 443}
 
-ScheduleId = Annotated[str, StringConstraints(pattern=f"^{KEY_PATTERN.pattern}$", max_length=40)]
+ScheduleId = Annotated[str, StringConstraints(pattern=f"^{KEY_PATTERN.pattern}$", max_length=MOST_SCHEDULE_ID_CHARS)]
 
 
 class Pin(Value):
@@ -71,7 +73,7 @@ class Schedule(Value):
     first_at: UtcMoment
     timezone: str = "UTC"
     endpoint_url: str = Field(max_length=MOST_URL_CHARS)
-    timeout_seconds: float = Field(default=DEFAULT_TIMEOUT_SECONDS, gt=0, le=600)
+    timeout_seconds: float = Field(default=DEFAULT_TIMEOUT_SECONDS, gt=0, le=MOST_TIMEOUT_SECONDS)
     auth: StoredHeader | None = None
     recipients: tuple[OneLine, ...] = Field(min_length=1, max_length=MOST_RECIPIENTS)
     is_on: bool = True

@@ -1,8 +1,17 @@
 """Whether the tenant's monitored scenarios fit what it is granted, over all of its projects."""
 
+from evalplatform.kernel.errors import EntitlementError, MonitoringError
 from evalplatform.kernel.text import plural
 from evalplatform.monitoring.schedule_rules import FEATURE
 from evalplatform.stages.monitoring_context import MonitoringContext
+
+
+def require_monitoring(context: MonitoringContext) -> None:
+    """Do nothing where the tenant may have agents monitored. Raises MonitoringError: allowance_unavailable."""
+    try:
+        context.project.entitlements.require(FEATURE, tenant=context.project.settings.tenant)
+    except EntitlementError as error:
+        raise MonitoringError("allowance_unavailable", str(error), field=FEATURE) from None
 
 
 def used_allowance(context: MonitoringContext) -> dict[str, int]:

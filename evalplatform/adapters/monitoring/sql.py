@@ -71,6 +71,8 @@ class SqlMonitoringStore:
 
     def remove(self, schedule_id: str, *, entry: AuditEntry) -> bool:
         """Remove a schedule, with the audit entry; its nights stay. Return whether there was one. Raises StorageUnavailableError."""
+        if not _can_be_stored(schedule_id):
+            return False
         with write_transaction(self._engine) as connection:
             removed = connection.execute(delete(schedules_table).where(self._with_id(schedule_id))).rowcount
             if removed:
@@ -78,7 +80,17 @@ class SqlMonitoringStore:
         return bool(removed)
 
     def begin(self, night: Night) -> BegunNight:
-        """Store a pending night, or take one over from an earlier attempt; see the port. Raises StorageUnavailableError."""
+        """Store a pending night, or take one over from an earlier attempt; see the port.
+
+        Of two that begin one night at once the second waits for the first, and finds its night.
+
+        Raises:
+            ValueError: the night has ended.
+            InputError: a text holds a NUL.
+            StorageUnavailableError: the database does not answer.
+        """
+        if night.state != "pending":
+            raise ValueError(f"the night {night.key} has ended, and so cannot begin")
         with write_transaction(self._engine) as connection:
             if self._inserted(connection, night):
                 return BegunNight(night, True)
@@ -89,7 +101,14 @@ class SqlMonitoringStore:
         return BegunNight(night, True)
 
     def record(self, night: Night) -> Night:
-        """Store a night that is finished from the start; where one of its key is there, return that. Raises StorageUnavailableError."""
+        """Store a night that is finished from the start; where one of its key is there, return that.
+
+        Raises:
+            ValueError: the night is pending.
+            InputError: a text holds a NUL.
+            StorageUnavailableError: the database does not answer; recording again is safe.
+        """
+        _refuse_pending(night)
         with write_transaction(self._engine) as connection:
             return night if self._inserted(connection, night) else self._night(connection, night.key)
 
@@ -97,9 +116,11 @@ class SqlMonitoringStore:
         """Store the end of a pending night. Return False, changing nothing, where it is not pending or another attempt has it.
 
         Raises:
+            ValueError: the night is pending.
             InputError: a text holds a NUL.
             StorageUnavailableError: the database does not answer; finishing again is safe.
         """
+        _refuse_pending(night)
         refuse_nul(night)
         mine = and_(self._with_key(night.key), nights_table.c.state == "pending", nights_table.c.attempt == night.attempt)
         with write_transaction(self._engine) as connection:
@@ -107,7 +128,7 @@ class SqlMonitoringStore:
 
     def night(self, key: str) -> Night | None:
         """Return the night of that key, or None. Raises StorageUnavailableError."""
-        if not (key.isascii() and key.isprintable()):  # no key is, and a driver may not even encode it
+        if not _can_be_stored(key):
             return None
         with read_transaction(self._engine) as connection:
             row = connection.execute(select(nights_table).where(self._with_key(key))).mappings().one_or_none()
@@ -123,6 +144,8 @@ class SqlMonitoringStore:
         limit: int | None = None,
     ) -> Iterator[Night]:
         """Iterate over the nights, newest slot first (then by key), a page at a time. Raises StorageUnavailableError."""
+        if stream is not None and not _can_be_stored(stream):
+            return
         found = select(nights_table).where(self._our_nights)
         for column, value in ((nights_table.c.source, source), (nights_table.c.stream, stream)):
             found = found if value is None else found.where(column == value)
@@ -158,7 +181,7 @@ class SqlMonitoringStore:
             connection.execute(update(nights_table).where(self._with_key(key)).values(_alert_columns(new)))
         return True
 
-    def reseal_headers(self, reseal: Callable[[str], str]) -> int:
+    def reseal_headers(self, reseal: Callable[[str], str], *, entry: AuditEntry) -> int:
         """Put every stored header value of the database, of all projects and tenants, through `reseal`, in one transaction.
 
         Raises:
@@ -166,11 +189,13 @@ class SqlMonitoringStore:
         """
         named = (schedules_table.c.tenant, schedules_table.c.project, schedules_table.c.schedule_id)
         with write_transaction(self._engine) as connection:
-            stored = select(schedules_table).where(schedules_table.c.header_token.is_not(None)).with_for_update()
-            rows = connection.execute(stored).mappings().all()
+            stored = select(*named, schedules_table.c.header_token).where(schedules_table.c.header_token.is_not(None))
+            # In one order, so that two that do this at once wait for each other and do not lock each other out.
+            rows = connection.execute(stored.order_by(*named).with_for_update()).mappings().all()
             for row in rows:
                 of_row = and_(*(column == row[column.name] for column in named))
                 connection.execute(update(schedules_table).where(of_row).values(header_token=reseal(row["header_token"])))
+            self._audit(connection, entry)
         return len(rows)
 
     def close(self) -> None:
@@ -178,7 +203,7 @@ class SqlMonitoringStore:
         self._engine.dispose()
 
     def _schedule(self, connection: Connection, schedule_id: str, *, for_update: bool = False) -> Schedule | None:
-        if not (schedule_id.isascii() and schedule_id.isprintable()):  # no id is, and a driver may not even encode it
+        if not _can_be_stored(schedule_id):
             return None
         found = select(schedules_table).where(self._with_id(schedule_id))
         row = connection.execute(found.with_for_update() if for_update else found).mappings().one_or_none()
@@ -214,6 +239,16 @@ class SqlMonitoringStore:
 
     def _audit(self, connection: Connection, entry: AuditEntry) -> None:
         connection.execute(insert(audit_table).values(project=self._keys["project"], **entry.model_dump()))
+
+
+def _can_be_stored(name: str) -> bool:
+    """Whether a schedule or a night can have that name: all of theirs are plain ASCII, and what is not a driver may not even encode."""
+    return name.isascii() and name.isprintable()
+
+
+def _refuse_pending(night: Night) -> None:
+    if night.state == "pending":
+        raise ValueError(f"the night {night.key} has not ended")
 
 
 def _dialect_insert(connection: Connection, table: Table) -> "postgresql.Insert | sqlite.Insert":
