@@ -61,6 +61,14 @@ def unregistered(instance: dg.DagsterInstance, partitions: dg.DynamicPartitionsD
     return [key for key in dict.fromkeys(keys) if key not in registered]
 
 
+def register(instance: dg.DagsterInstance, partitions: dg.DynamicPartitionsDefinition, keys: Iterable[str]) -> list[str]:
+    """Add a partition for each of the keys that has none, and return these."""
+    added = unregistered(instance, partitions, keys)
+    if added:
+        instance.add_dynamic_partitions(name_of(partitions), added)
+    return added
+
+
 def name_of(partitions: dg.DynamicPartitionsDefinition) -> str:
     """Return the name that Dagster's instance knows partitions by."""
     assert partitions.name is not None  # it is given above

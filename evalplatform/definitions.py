@@ -7,6 +7,7 @@ import dagster as dg
 
 from assets.agent_side import AgentSidePart, agent_side_parts
 from assets.declared import group_name
+from assets.monitoring import monitoring_definitions
 from assets.pools import suite_pools
 from assets.retention import retention_definitions
 from assets.run_scenarios import run_scenarios_definitions
@@ -18,9 +19,14 @@ from evalplatform.project.load import PROJECT_FILE_NAME, Project
 from evalplatform.stages.comparison_stages import project_comparisons, wanted_comparisons
 from resources import project_resources
 from resources.project import project_of_code_location
+from sensors.alerts import alert_sensor
 from sensors.batches import recorded_batches_sensor
+from sensors.failed_nights import failed_nights_sensor
+from sensors.monitoring import monitoring_sensor
 from sensors.new_judges import new_judges_sensor
+from sensors.night_freshness import night_freshness_sensor
 from sensors.partitions import partitions_sensor
+from sensors.sentinel_schedule import sentinel_schedule
 
 
 def build_definitions(project: Project) -> dg.Definitions:
@@ -61,6 +67,11 @@ def _agent_side(project: Project, file: Path, parts: Sequence[AgentSidePart]) ->
     if "scenarios" in parts:
         yield scenario_definitions()
         yield run_scenarios_definitions()
+        yield monitoring_definitions()
+        yield dg.Definitions(
+            schedules=[sentinel_schedule(file, project.settings.sentinel)],
+            sensors=[monitoring_sensor(file), failed_nights_sensor(file), night_freshness_sensor(file), alert_sensor(file)],
+        )
 
 
 def _refuse_shared_groups(project: Project) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalplatform.calls.progress import OnProgress
-from evalplatform.kernel.errors import BundleError
+from evalplatform.kernel.errors import BundleError, BundleInUseError
 from evalplatform.ports.agent_runner import AgentRunner
 from evalplatform.ports.clock import Clock
 from evalplatform.project.load import Project
 from evalplatform.runs.bundle import new_bundle, read_bundle, read_recording
-from evalplatform.runs.bundle_file import nothing_recorded
+from evalplatform.runs.bundle_file import locked, nothing_recorded
 from evalplatform.runs.bundle_reopened import claimed_bundle
 from evalplatform.runs.records import Batch, BatchHeader, Leg, Run
 from evalplatform.runs.scenario import Scenario
@@ -117,6 +117,19 @@ def remove_legs(folder: Path, night_key: str) -> None:
     for path in folder.glob(f"{night_key}.*.jsonl"):
         with suppress(OSError):
             path.unlink()
+
+
+def is_being_recorded(folder: Path, night_key: str) -> bool:
+    """Say whether a process of this machine is recording a leg of the night."""
+    for path in folder.glob(f"{night_key}.*.jsonl"):
+        try:
+            with path.open("r+b", buffering=0) as file:
+                locked(file, path)
+        except BundleInUseError:
+            return True
+        except OSError:  # it was removed just now
+            continue
+    return False
 
 
 def can_go_on(folder: Path, night_key: str, header: BatchHeader, leg: Leg) -> bool:

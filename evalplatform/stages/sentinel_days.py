@@ -34,13 +34,18 @@ def is_over(settings: SentinelSettings, day: date, *, now: datetime) -> bool:
     return now >= slot_of_day(settings, day + DAY).at
 
 
+def due_night(context: MonitoringContext, day: date) -> Night | None:
+    """Return the night of a local day's slot, or None."""
+    return context.store.night(f"{SENTINEL}.{slot_of_day(context.project.settings.sentinel, day).id}")
+
+
 def night_of_day(context: MonitoringContext, day: date) -> Night | None:
     """Return the night that stands for a local day: the one of its slot, else the day's last one by `evalplatform sentinel`, or None."""
-    slot = slot_of_day(context.project.settings.sentinel, day)
-    due = context.store.night(f"{SENTINEL}.{slot.id}")
+    due = due_night(context, day)
     if due is not None:
         return due
-    around = context.store.nights(stream=SENTINEL, since=slot.at - 2 * DAY, before=slot.at + 2 * DAY)
+    at = slot_of_day(context.project.settings.sentinel, day).at
+    around = context.store.nights(stream=SENTINEL, since=at - 2 * DAY, before=at + 2 * DAY)
     return next((night for night in around if night.slot.local_date == day), None)
 
 
@@ -59,11 +64,14 @@ async def run_sentinel_day(context: MonitoringContext, day: date, *, commit: str
         BundleInUseError, StorageError: as `run_sentinel` says.
     """
     settings = context.project.settings.sentinel
-    there = night_of_day(context, day)
-    if there is not None and there.state != "pending":
-        return there
+    due = due_night(context, day)
+    if due is not None and due.state != "pending":
+        return due
     now = context.clock.now()
     if is_over(settings, day, now=now) or day > day_of(settings, now):
+        there = night_of_day(context, day)
+        if there is not None and there.state != "pending":
+            return there
         raise InputError(
             f"{day} has no night, and none can be made now: an agent is asked on the day itself, until the next check is due.",
             field="partition",
@@ -113,7 +121,7 @@ def ended_for_good(context: MonitoringContext, day: date, *, ended_attempts: int
         StorageUnavailableError: the store does not answer; ending it again is safe.
     """
     settings = context.project.settings.sentinel
-    night = night_of_day(context, day)
+    night = due_night(context, day)
     if night is not None and night.state != "pending":
         return night
     if ended_attempts < MOST_ATTEMPTS and not is_over(settings, day, now=context.clock.now()):

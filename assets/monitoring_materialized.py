@@ -1,0 +1,57 @@
+"""What a night, and what is made of many, look like in Dagster. The same few names on every asset, in the order of `materialized`."""
+
+from typing import Any
+
+import dagster as dg
+
+from assets.links import report_links, where_it_is
+from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.reports.markdown import markdown_table, markdown_text
+from evalplatform.stages.context import StageResult
+from evalplatform.stages.monitoring_context import MONITORING, MonitoringContext
+from evalplatform.stages.monitoring_facts import night_facts
+from evalplatform.stages.night_reports import MONITOR_ASSET, SENTINEL_ASSET
+
+
+def monitoring_key(asset: str) -> dg.AssetKey:
+    """Return the key of an asset of monitoring."""
+    return dg.AssetKey([MONITORING, asset])
+
+
+def monitoring_materialized(context: MonitoringContext, result: StageResult) -> dg.MaterializeResult[None]:
+    """Return the materialization of a stage's result. Nothing in it is of a trajectory, an address or a secret."""
+    return dg.MaterializeResult(
+        asset_key=monitoring_key(result.manifest.artifact.asset),
+        data_version=dg.DataVersion(result.manifest.data_version),
+        metadata=monitoring_metadata(context, result),
+    )
+
+
+def monitoring_metadata(context: MonitoringContext, result: StageResult) -> dict[str, Any]:
+    """Return what is shown of a stage's result."""
+    manifest = result.manifest
+    return {
+        **report_links(context, manifest),
+        **(_night(manifest) if manifest.artifact.asset in (SENTINEL_ASSET, MONITOR_ASSET) else {}),
+        "unchanged": result.unchanged,
+        **where_it_is(context, manifest),
+        "input_digests": dg.MetadataValue.json(dict(manifest.inputs)),
+    }
+
+
+def _night(manifest: ArtifactManifest) -> dict[str, Any]:
+    facts = night_facts(manifest)
+    known = {"reason": facts.reason, "alert": facts.alert, "replay_leg": facts.replay_batch, "live_leg": facts.live_batch}
+    cost = {} if facts.cost is None else facts.cost.model_dump()
+    return {
+        "result": dg.MetadataValue.md(f"**{markdown_text(facts.sentence)}**"),
+        **({} if facts.preview is None else {"preview": dg.MetadataValue.md(markdown_table(facts.preview))}),
+        "state": facts.state,
+        "stream": facts.stream,
+        "due_at": dg.MetadataValue.timestamp(facts.due_at),
+        **{name: value for name, value in known.items() if value is not None},
+        "scenarios": facts.scenarios,
+        "drifted": len(facts.drifted),
+        "dead_sensors": len(facts.dead),
+        **cost,
+    }
