@@ -63,6 +63,8 @@ def _chosen(side: "BatchSide", scenario: str, run_id: str | None) -> "Run":
     """Return the run that is asked for, or the newest that passed; what did not pass is no recording to hold an agent to."""
     from evalplatform.kernel.errors import InputError, UnknownNameError
 
+    if side.batch.retention == "expired":
+        raise InputError(f"{side.batch.id} has expired: its runs are no longer kept.", field="BATCH")
     runs = list(side.runs.runs())
     of_scenario = [run for run in runs if run.scenario_id == scenario]
     if not of_scenario:
@@ -72,6 +74,7 @@ def _chosen(side: "BatchSide", scenario: str, run_id: str | None) -> "Run":
         raise UnknownNameError(f"run of {scenario}", run_id or "", [run.id for run in of_scenario], field="--run")
     passing = [run for run in named if run.verdict == "passed"]
     if not passing:
-        said = f"{side.batch.id} has no run of {scenario} that passed" if run_id is None else f"{run_id} did not pass"
+        kept = "" if side.batch.retention == "whole" else f" among those that are kept of it, being {side.batch.retention}"
+        said = f"{side.batch.id} has no run of {scenario} that passed{kept}" if run_id is None else f"{run_id} did not pass"
         raise InputError(f"{said}, and a recording is what the agent is held to.", field="BATCH" if run_id is None else "--run")
     return passing[-1]
