@@ -7,6 +7,7 @@ from pydantic import Field
 
 from evalplatform.kernel.values import Value
 from evalplatform.runs.records import OneLine, UtcMoment, Words
+from evalplatform.runs.schedule import ScheduleId
 
 NightSource = Literal["sentinel", "monitor"]
 NightState = Literal["pending", "checked_clean", "checked_flagged", "check_failed"]
@@ -174,7 +175,7 @@ class Night(Value):
     """
 
     source: NightSource
-    stream: OneLine
+    stream: ScheduleId
     slot: Slot
     state: NightState = "pending"
     reason: NightReason | None = None

@@ -35,6 +35,9 @@ class NightRow(TableRow, table=True):
         UniqueConstraint("tenant", "project", "night_key", name="uq_nights_key"),
         Index("ix_nights_newest", "tenant", "project", "slot_at", "night_key"),
         Index("ix_nights_stream", "tenant", "project", "stream", "slot_at"),
+        # Sensors ask for these few again and again, among years of nights.
+        Index("ix_nights_state", "tenant", "project", "state", "slot_at"),
+        Index("ix_nights_open_alert", "tenant", "project", "is_alert_open", "slot_at"),
     )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=ROW_ID)

@@ -41,6 +41,8 @@ def upgrade() -> None:
     )
     op.create_index("ix_nights_newest", "nights", ["tenant", "project", "slot_at", "night_key"])
     op.create_index("ix_nights_stream", "nights", ["tenant", "project", "stream", "slot_at"])
+    op.create_index("ix_nights_state", "nights", ["tenant", "project", "state", "slot_at"])
+    op.create_index("ix_nights_open_alert", "nights", ["tenant", "project", "is_alert_open", "slot_at"])
 
 
 def downgrade() -> None:
