@@ -154,7 +154,7 @@ class _Connection(smtplib.SMTP):
         self.last_words = ""
         self._limit = limit
         self._tls_from_the_start = tls
-        super().__init__(host, port, timeout=limit.seconds)
+        super().__init__(host, port, local_hostname=_own_name(), timeout=limit.seconds)
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
         return self._limit.connect(host, port, tls=self._tls_from_the_start)
@@ -164,6 +164,12 @@ class _Connection(smtplib.SMTP):
         code, said = super().data(msg)  # type: ignore[arg-type]  # whatever smtplib hands from one of its methods to the next
         self.last_words = _reply_words(code, said)
         return code, said
+
+
+def _own_name() -> str:
+    """Return what this machine greets a server with, without asking anybody what it is called: that may take longer than a mail."""
+    name = socket.gethostname()
+    return name if "." in name else "[127.0.0.1]"
 
 
 def _one_address(address: str) -> Address:

@@ -44,7 +44,7 @@ class TimeLimit:
         Raises:
             OSError: no connection, or no handshake (ssl.SSLError is one).
         """
-        connected = socket.create_connection((host, port), timeout=self._left_seconds())
+        connected = self._connected(host, port)
         watched = connected.dup()  # one that stays when the other is wrapped in TLS
         timer = Timer(self._left_seconds(), _shut, args=(watched,))
         timer.daemon = True
@@ -69,6 +69,23 @@ class TimeLimit:
         if isinstance(error, socket.gaierror):
             return "its name is not known"
         return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+    def _connected(self, host: str, port: int) -> socket.socket:
+        """Return a connection to the first address of the host that takes one; each gets its part of the time."""
+        places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        failure = OSError("no connection")
+        for number, (family, kind, protocol, _, place) in enumerate(places):
+            tried = socket.socket(family, kind, protocol)
+            try:
+                tried.settimeout(self._left_seconds() / (len(places) - number))
+                tried.connect(place)
+            except OSError as error:
+                tried.close()
+                failure = error
+            else:
+                tried.settimeout(self._left_seconds())
+                return tried
+        raise failure
 
     def _left_seconds(self) -> float:
         return max(0.001, self._ends_at - monotonic())  # a socket takes 0 for "do not wait"

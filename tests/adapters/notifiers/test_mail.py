@@ -223,6 +223,14 @@ def test_a_server_that_is_not_there_is_said():
     assert refused({**at(25), "EVALPLATFORM_SMTP_URL": "smtp://mail.invalid"}) == "the mail server did not take it: its name is not known"
 
 
+def test_a_server_of_several_addresses_is_asked_at_the_first_that_answers(server: MailServer, monkeypatch: pytest.MonkeyPatch):
+    there = socket.getaddrinfo("127.0.0.1", server.port, type=socket.SOCK_STREAM)
+    gone = socket.getaddrinfo("127.0.0.1", 1, type=socket.SOCK_STREAM)  # a port at which nobody listens
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [*gone, *there])
+    sent(server.environ())
+    assert len(server.mails) == 1
+
+
 @pytest.mark.parametrize(
     ("scheme", "talk"),
     [
