@@ -39,7 +39,10 @@ def test_every_variable_of_ours_is_one_that_the_settings_hold(path: Path) -> Non
 def test_settings_of_a_launcher_are_those_of_production_but_for_what_the_launcher_needs(settings: str, own: set[str]) -> None:
     production, launched = (read(INFRA / name / "dagster.yaml") for name in ("production", settings))
     for read_file in (production, launched):
-        assert read_file["concurrency"]["runs"].pop("max_concurrent_runs") >= 1  # how many places there are is the launcher's own
+        runs = read_file["concurrency"]["runs"]
+        places = runs.pop("max_concurrent_runs")  # how many there are is the launcher's own
+        (nights,) = runs.pop("tag_concurrency_limits")
+        assert (nights["key"], 1 <= nights["limit"] < places) == ("evalplatform/night", True)
     assert {name for name in {*production, *launched} if production.get(name) != launched.get(name)} == own
 
 

@@ -37,7 +37,7 @@ def test_a_cancelled_run_does_not_keep_its_pool_slot(project: Project, stub: Mod
     monkeypatch.setenv("STUB_KEY", "key-of-no-value")
     home = prepare_dagster_home(project)
     settings = home / "dagster.yaml"
-    settings.write_text(settings.read_text().replace("max_concurrent_runs: 1 ", "max_concurrent_runs: 5 "))  # only the pool holds back
+    settings.write_text(settings.read_text().replace("max_concurrent_runs: 2 ", "max_concurrent_runs: 5 "))  # only the pool holds back
     path = os.pathsep.join(part for part in sys.path if part)
     environment = {**os.environ, "DAGSTER_HOME": str(home), "EVALPLATFORM_PROJECT": str(project.root), "PYTHONPATH": path}
     deployment = Deployment(home, environment)

@@ -27,10 +27,16 @@ run_monitoring:
   free_slots_after_run_end_seconds: 60
 concurrency:
   runs:
-    max_concurrent_runs: 1 # each is a process of its own; more where the machine bears it
+    max_concurrent_runs: 2 # each is a process of its own; more where the machine bears it
+    tag_concurrency_limits:
+      - key: evalplatform/night
+        limit: 1 # less than the above: nights leave places to everything else
   pools: # one run at a time asks an endpoint, since its limits hold inside a run
     granularity: run
     default_limit: 1
+run_launcher: # Dagster's own, but for runs that died with their code server: those it would take for going on
+  module: resources.local_launcher
+  class: WatchedRunLauncher
 """
 WORKSPACE = """\
 load_from:
