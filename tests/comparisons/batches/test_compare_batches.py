@@ -368,6 +368,23 @@ def test_a_compacted_batch_is_compared_by_the_runs_it_kept_and_misses_none() -> 
     assert (row.baseline_runs.missing, row.candidate_runs.missing) == (0, 3)
 
 
+def test_a_pinned_run_that_a_compacted_batch_keeps_does_not_count_as_a_run_of_its_run_set() -> None:
+    compacted = side({"s": [PASSED, PASSED, FAILED]}, retention="compacted")
+    rows: list[ScenarioChange] = []
+    compare_batches(compacted, side({"s": [FAILED]}), on_row=rows.append)
+    (row,) = rows
+    assert (row.baseline and row.baseline.order, row.baseline_runs and row.baseline_runs.passes.graded) == (2, 1)
+    assert row.change == "unchanged"
+
+
+@pytest.mark.parametrize("others", [[PASSED], [PASSED] * 3])
+def test_a_whole_batch_of_which_not_all_runs_are_read_is_refused(others: list[RunFacts]) -> None:
+    whole, changed = side({"a": [PASSED], "s": [PASSED, FAILED]}), side({"a": [PASSED], "s": others})
+    read = BatchRuns(whole.batch, changed.runs)
+    with pytest.raises(InputError, match=f"was recorded with 3 runs, and {1 + len(others)} were read: retention took runs out of it"):
+        compare_batches(read, whole)
+
+
 def test_batches_of_two_projects_are_refused_by_name() -> None:
     with pytest.raises(InputError, match=r"'shop'.*'bank': only batches of one project"):
         compare_batches(side({"s": [PASSED]}), side({"s": [PASSED]}, project="bank"))
