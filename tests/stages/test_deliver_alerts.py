@@ -70,7 +70,8 @@ def receiver() -> Iterator[WebhookReceiver]:
 def opened_project(folder: Path, clock: ManualClock, environ: Mapping[str, str]) -> OpenedProject:
     folder.mkdir(exist_ok=True)
     file = folder / PROJECT_FILE_NAME
-    file.write_text("version: 1\nproject: shop\ntenant: acme\n")
+    if not file.exists():  # threads that open it at once must not find it half written
+        file.write_text("version: 1\nproject: shop\ntenant: acme\n")
     return OpenedProject(load_project(file, environ={"EVALPLATFORM_WEB_URL": "https://evals.example.com/", **environ}), clock=clock)
 
 
