@@ -7,10 +7,11 @@ import dagster as dg
 from assets.links import report_links, where_it_is
 from evalplatform.artifacts.records import ArtifactManifest
 from evalplatform.reports.markdown import markdown_table, markdown_text
+from evalplatform.reports.view import Table
+from evalplatform.stages import drift_history
 from evalplatform.stages.context import StageResult
 from evalplatform.stages.monitoring_context import MONITORING, MonitoringContext
-from evalplatform.stages.monitoring_facts import night_facts
-from evalplatform.stages.night_reports import MONITOR_ASSET, SENTINEL_ASSET
+from evalplatform.stages.monitoring_facts import DriftHistoryFacts, StandingsFacts, night_facts
 
 
 def monitoring_key(asset: str) -> dg.AssetKey:
@@ -32,11 +33,20 @@ def monitoring_metadata(context: MonitoringContext, result: StageResult) -> dict
     manifest = result.manifest
     return {
         **report_links(context, manifest),
-        **(_night(manifest) if manifest.artifact.asset in (SENTINEL_ASSET, MONITOR_ASSET) else {}),
+        **_what_came_out(manifest),
         "unchanged": result.unchanged,
         **where_it_is(context, manifest),
         "input_digests": dg.MetadataValue.json(dict(manifest.inputs)),
     }
+
+
+def _what_came_out(manifest: ArtifactManifest) -> dict[str, Any]:
+    """Return what a reader looks for first: a sentence, a table, then counts and cost."""
+    if manifest.artifact.asset == drift_history.ASSET:
+        return _history(DriftHistoryFacts.model_validate(manifest.facts))
+    if manifest.artifact.asset == drift_history.STANDINGS_ASSET:
+        return _standings(StandingsFacts.model_validate(manifest.facts))
+    return _night(manifest)
 
 
 def _night(manifest: ArtifactManifest) -> dict[str, Any]:
@@ -45,7 +55,7 @@ def _night(manifest: ArtifactManifest) -> dict[str, Any]:
     cost = {} if facts.cost is None else facts.cost.model_dump()
     return {
         "result": dg.MetadataValue.md(f"**{markdown_text(facts.sentence)}**"),
-        **({} if facts.preview is None else {"preview": dg.MetadataValue.md(markdown_table(facts.preview))}),
+        **_table(facts.preview),
         "state": facts.state,
         "stream": facts.stream,
         "due_at": dg.MetadataValue.timestamp(facts.due_at),
@@ -55,3 +65,32 @@ def _night(manifest: ArtifactManifest) -> dict[str, Any]:
         "dead_sensors": len(facts.dead),
         **cost,
     }
+
+
+def _history(facts: DriftHistoryFacts) -> dict[str, Any]:
+    return {
+        "result": dg.MetadataValue.md(f"**{markdown_text(facts.sentence)}**"),
+        **_table(facts.preview),
+        "nights": facts.nights,
+        "failed_checks": facts.failed_checks,
+        "scenarios": facts.scenarios,
+        "drifted_scenarios": facts.drifted_scenarios,
+        "verdict_alarms": dg.MetadataValue.json(facts.verdict_rate.model_dump(mode="json")),
+        "path_alarms": dg.MetadataValue.json(facts.path_rate.model_dump(mode="json")),
+    }
+
+
+def _standings(facts: StandingsFacts) -> dict[str, Any]:
+    lines = "\n".join(f"- {markdown_text(sentence)}" for sentence in facts.sentences)
+    return {
+        "result": dg.MetadataValue.md(lines or "No night is recorded."),
+        **_table(facts.preview),
+        "streams": facts.streams,
+        "clean": facts.clean,
+        "flagged": facts.flagged,
+        "failed": facts.failed,
+    }
+
+
+def _table(table: Table | None) -> dict[str, Any]:
+    return {} if table is None else {"preview": dg.MetadataValue.md(markdown_table(table))}

@@ -1,6 +1,7 @@
 """Telling Dagster what the nights are that it has no materialization of: missed slots, the sentinel's own nights, and lost events."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 
 import dagster as dg
 
@@ -13,6 +14,15 @@ from assets.reconcile import NOTE
 from evalplatform.runs.night import Night
 from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_reports import MONITOR_ASSET, SENTINEL_ASSET, materialize_night
+
+RECENT = timedelta(days=8)
+"""A night is run while its slot is the latest of its schedule: a week at most."""
+MAX_RECENT = 200
+
+
+def recent_nights(context: MonitoringContext) -> Iterator[Night]:
+    """Iterate over the nights that may have changed since a look at them, newest slot first: a bounded number of them."""
+    return context.store.nights(since=context.clock.now() - RECENT, limit=MAX_RECENT)
 
 
 def unreported_nights(instance: dg.DagsterInstance, nights: Iterable[Night], runs: NightRuns) -> Iterator[Night]:

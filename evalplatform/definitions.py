@@ -7,6 +7,7 @@ import dagster as dg
 
 from assets.agent_side import AgentSidePart, agent_side_parts
 from assets.declared import group_name
+from assets.drift_history import history_definitions
 from assets.monitoring import monitoring_definitions
 from assets.pools import suite_pools
 from assets.retention import retention_definitions
@@ -21,6 +22,7 @@ from resources import project_resources
 from resources.project import project_of_code_location
 from sensors.alerts import alert_sensor
 from sensors.batches import recorded_batches_sensor
+from sensors.drift_history import drift_history_sensor
 from sensors.failed_nights import failed_nights_sensor
 from sensors.monitoring import monitoring_sensor
 from sensors.new_judges import new_judges_sensor
@@ -68,9 +70,13 @@ def _agent_side(project: Project, file: Path, parts: Sequence[AgentSidePart]) ->
         yield scenario_definitions()
         yield run_scenarios_definitions()
         yield monitoring_definitions()
+        yield history_definitions()
         yield dg.Definitions(
             schedules=[sentinel_schedule(file, project.settings.sentinel)],
-            sensors=[monitoring_sensor(file), failed_nights_sensor(file), night_freshness_sensor(file), alert_sensor(file)],
+            sensors=[
+                sensor_of(file)
+                for sensor_of in (monitoring_sensor, failed_nights_sensor, night_freshness_sensor, drift_history_sensor, alert_sensor)
+            ],
         )
 
 

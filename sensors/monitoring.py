@@ -1,7 +1,6 @@
 """Asks for the nights that are due, and tells Dagster of those that ended without a run of it."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import dagster as dg
 
 from assets.monitoring import MONITORING_JOB
 from assets.monitoring_partitions import NIGHTS, unregistered
-from assets.monitoring_reconcile import report_night, unreported_nights
+from assets.monitoring_reconcile import recent_nights, report_night, unreported_nights
 from assets.night_runs import NightRuns, night_request
 from evalplatform.kernel.text import plural
 from evalplatform.project.load import load_project
@@ -23,9 +22,6 @@ SENSOR_NAME = "monitoring"
 EVERY_SECONDS = 30
 MAX_REPORTED = 25
 """The most nights that one look reports. Each takes the reading of both its legs."""
-RECENT = timedelta(days=8)
-"""A night is run while its slot is the latest of its schedule: a week at most."""
-MAX_RECENT = 200
 
 _DESCRIPTION = (
     "Asks for the night of every schedule whose slot is due, one night of a schedule at a time. **Asks agents**, as the schedules say. "
@@ -72,4 +68,4 @@ def monitoring_sensor(project_file: Path) -> dg.SensorDefinition:
 def _candidates(context: MonitoringContext, due: DueNights) -> Iterator[Night]:
     """Iterate over the nights that Dagster may not know of: what this look recorded, then the last ones that there are."""
     yield from due.recorded
-    yield from context.store.nights(since=context.clock.now() - RECENT, limit=MAX_RECENT)
+    yield from recent_nights(context)
