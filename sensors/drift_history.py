@@ -21,7 +21,7 @@ NIGHTS_TAG = "evalplatform/nights"
 
 _DESCRIPTION = (
     "Has the drift history and the standings made anew, in one run at a time, when a night has ended: one of Dagster's, of `evalplatform "
-    f    "sentinel`, or a missed one. What failed is tried {MOST_ATTEMPTS} times. Asks no agent."
+    f"sentinel`, or a missed one. What failed is tried {MOST_ATTEMPTS} times. Asks no agent."
 )
 
 
@@ -47,9 +47,7 @@ def drift_history_sensor(project_file: Path) -> dg.SensorDefinition:
         if digest == context.cursor and not 0 < failed < MOST_ATTEMPTS:
             return dg.SkipReason("No night has ended since the history was last asked for.")
         wanted = [STANDINGS_KEY] if FEATURE in project.entitlements.withheld else [HISTORY_KEY, STANDINGS_KEY]
-        request = dg.RunRequest(
-            run_key=f"drift_history:{digest}:{failed + 1}", asset_selection=wanted, tags={NIGHTS_TAG: digest}
-        )
+        request = dg.RunRequest(run_key=f"drift_history:{digest}:{failed + 1}", asset_selection=wanted, tags={NIGHTS_TAG: digest})
         return dg.SensorResult(run_requests=[request], cursor=digest)
 
     return nights_ended
