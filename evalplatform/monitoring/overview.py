@@ -34,6 +34,25 @@ class MonitorableScenario(Value):
     runs: tuple[PassingRun, ...] = ()
 
 
+class AgentAnswer(Value):
+    """What an endpoint answered to a test call.
+
+    Attributes:
+        endpoint: the address without its query.
+        scenario_id: what was asked.
+        steps, tools: how many steps the trajectory has, and which tools it called.
+        seconds: how long it took; None where that is not known.
+        problem: the agent's own word on how it ended, where it answered and did not finish; None where it did.
+    """
+
+    endpoint: str
+    scenario_id: str
+    steps: int
+    tools: tuple[str, ...]
+    seconds: float | None
+    problem: str | None = None
+
+
 class ListedSchedule(NamedTuple):
     """A schedule with what stands in it, its last night, and when the next one is due."""
 

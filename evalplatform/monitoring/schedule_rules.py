@@ -130,7 +130,7 @@ def kept_header(stored: Schedule | None, *, address: str) -> StoredHeader | None
     if stored is None or stored.auth is None:
         return None
     if stored.auth.address != address:
-        rule = f"the stored value is for {stored.auth.address}, and {address} needs it again; an empty one clears it."
+        rule = f"the stored value is for {stored.auth.address}, and {address} needs it again, or have it cleared."
         raise MonitoringError("header_needed_again", rule, field="authorization")
     return stored.auth
 
@@ -275,11 +275,11 @@ def _check_id(schedule_id: str) -> None:
 
 
 def _first_at(at: time | None, timezone: str, stored: Schedule | None, *, cadence_seconds: int, now: datetime) -> datetime:
-    """Return the slot that all others are counted from. One that is there stays, unless it was another time of day on the clock."""
+    """Return the slot that all others are counted from. One that is there stays, unless its time of day, clock or cadence changes."""
     if stored is not None:
         stands_at = stored.first_at.astimezone(ZoneInfo(stored.timezone)).time()
         at = stands_at if at is None else at
-        if (at, timezone) == (stands_at, stored.timezone):
+        if (at, timezone, cadence_seconds) == (stands_at, stored.timezone, stored.cadence_seconds):
             return stored.first_at
     if at is None:
         return now.replace(second=0, microsecond=0) + timedelta(minutes=1)

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from evalplatform.kernel.text import plural
-from evalplatform.monitoring.overview import REASONS, ListedSchedule, ListedSchedules, MonitorableScenario
+from evalplatform.monitoring.overview import REASONS, AgentAnswer, ListedSchedule, ListedSchedules, MonitorableScenario
 from evalplatform.monitoring.schedule_rules import duration_words
 from evalplatform.monitoring.standings import Standing
 from evalplatform.reports.sentinel_words import night_sentence
@@ -47,6 +48,14 @@ def schedule_lines(listed: ListedSchedule) -> Iterator[str]:
         yield f"  - {one_line(with_visible_spaces(pin.scenario_id))}  pinned to {pin.batch_id}/{pin.run_id}"
 
 
+def answer_sentence(answer: AgentAnswer) -> str:
+    """Return what a test call was answered, in a sentence."""
+    took = "" if answer.seconds is None else f" in {answer.seconds:.1f} s"
+    steps = plural(answer.steps, "step")
+    problem = "" if answer.problem is None else f"; it did not finish: {answer.problem}"
+    return one_line(f"An agent answers at {answer.endpoint}: {steps} to {with_visible_spaces(answer.scenario_id)!r}{took}{problem}")
+
+
 def usage_sentence(listed: ListedSchedules) -> str:
     """Return how much of the allowance is used; it is the tenant's, so every project counts."""
     of = "" if listed.allowance is None else f" of {listed.allowance:,}"
@@ -75,12 +84,17 @@ def moment_words(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
+def _local_words(moment: datetime, timezone: str) -> str:
+    return f"{moment.astimezone(ZoneInfo(timezone)):%H:%M} in {timezone}"
+
+
 def _facts(listed: ListedSchedule) -> Iterator[tuple[str, str]]:
     schedule = listed.schedule
     yield "is", "on" if schedule.is_on else "paused"
-    yield "checks", f"every {duration_words(schedule.cadence_seconds)}, {plural(schedule.runs, 'live run')} of each scenario"
+    yield "checks", f"every {_cadence_words(schedule.cadence_seconds)}, {plural(schedule.runs, 'live run')} of each scenario"
     if listed.next_slot is not None:
-        yield "next due", f"{moment_words(listed.next_slot.at)} (clock of {schedule.timezone})"
+        local = "" if schedule.timezone == "UTC" else f", {_local_words(listed.next_slot.at, schedule.timezone)}"
+        yield "next due", f"{moment_words(listed.next_slot.at)}{local}"
     yield "stands", _standing(listed.standing)
     if listed.last_night is not None:
         night = listed.last_night
@@ -89,6 +103,11 @@ def _facts(listed: ListedSchedule) -> Iterator[tuple[str, str]]:
     yield "Authorization", "none" if schedule.auth is None else f"stored, ends in {schedule.auth.last_chars or '(too short to show)'}"
     yield "tells", ", ".join(schedule.recipients)
     yield "saved", f"{moment_words(schedule.saved_at)} by {schedule.saved_by}"
+
+
+def _cadence_words(seconds: int) -> str:
+    words = duration_words(seconds)
+    return words.removeprefix("1 ")  # every day, not every 1 day
 
 
 def _standing(standing: Standing) -> str:

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from evalplatform.kernel.errors import EndpointRefusedError, HarnessError, InputError, MonitoringError, UnknownNameError
-from evalplatform.kernel.values import Value
+from evalplatform.monitoring.overview import AgentAnswer
 from evalplatform.monitoring.schedule_rules import check_authorization, kept_header
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest
 from evalplatform.ports.monitored_agent import MonitoredEndpoint
@@ -23,25 +23,6 @@ ANSWERED_CODES = frozenset({NO_AGENT, "endpoint_redirects"})
 """What somebody at the endpoint was asked for, and did not answer as an agent does; every other refusal comes before anything is asked."""
 
 
-class AgentAnswer(Value):
-    """What an endpoint answered to a test call.
-
-    Attributes:
-        endpoint: the address without its query.
-        scenario_id: what was asked.
-        steps, tools: how many steps the trajectory has, and which tools it called.
-        seconds: how long it took; None where that is not known.
-        problem: the agent's own word on how it ended, where it answered and did not finish; None where it did.
-    """
-
-    endpoint: str
-    scenario_id: str
-    steps: int
-    tools: tuple[str, ...]
-    seconds: float | None
-    problem: str | None = None
-
-
 @dataclass(frozen=True)
 class TrialRequest:
     """What is to be tried: a schedule as it is stored, an endpoint, or a schedule at another endpoint. See `ScheduleRequest`."""
@@ -53,7 +34,7 @@ class TrialRequest:
     authorization: str | None = field(default=None, repr=False)
 
 
-async def test_call(context: MonitoringContext, request: TrialRequest) -> AgentAnswer:
+async def asked_once(context: MonitoringContext, request: TrialRequest) -> AgentAnswer:
     """Ask an agent once, and return that it answers as one.
 
     Args:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from evalplatform.kernel.errors import UnknownNameError
-from evalplatform.monitoring.overview import ListedSchedule, ListedSchedules
+from evalplatform.monitoring.overview import AgentAnswer, ListedSchedule, ListedSchedules
 from evalplatform.monitoring.schedule_rules import (
     ScheduleRequest,
     check_allowance,
@@ -24,12 +24,10 @@ from evalplatform.runs.schedule import Pin, Schedule, StoredHeader, address_of
 from evalplatform.stages.allowance import require_monitoring, used_allowance
 from evalplatform.stages.authorization import opened_authorization, sealed_authorization
 from evalplatform.stages.endpoint_trial import (
-    AgentAnswer,
     first_scenario,
     monitored_endpoint,
     refuse_address,
     stored_schedule,
-    test_call,
     tried,
     unknown_schedule,
 )
@@ -37,7 +35,7 @@ from evalplatform.stages.monitored_scenarios import new_pin
 from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.scenario_sets import current_scenarios
 
-__all__ = ["pause_schedule", "read_schedules", "remove_schedule", "resume_schedule", "save_schedule", "test_call"]
+__all__ = ["listed_schedule", "pause_schedule", "read_schedules", "remove_schedule", "resume_schedule", "save_schedule"]
 
 SAVED, PAUSED, RESUMED, REMOVED = (f"monitoring.schedule_{change}" for change in ("saved", "paused", "resumed", "removed"))
 
@@ -142,25 +140,26 @@ def read_schedules(context: MonitoringContext) -> ListedSchedules:
     """Return the project's schedules with what stands in each. Raises StorageUnavailableError."""
     used = used_allowance(context)
     return ListedSchedules(
-        schedules=tuple(_listed(context, schedule) for schedule in context.store.schedules()),
+        schedules=tuple(listed_schedule(context, schedule) for schedule in context.store.schedules()),
         used=sum(used.values()),
         used_here=used.get(context.project.settings.project, 0),
         allowance=context.project.entitlements.scenario_allowance,
     )
 
 
-def audited(schedule: Schedule) -> dict[str, JsonValue]:
-    """Return a schedule as the audit log keeps it: of its Authorization value only which address it is for, and its last characters."""
-    return schedule.model_dump(mode="json", exclude={"auth": {"token"}})
-
-
-def _listed(context: MonitoringContext, schedule: Schedule) -> ListedSchedule:
+def listed_schedule(context: MonitoringContext, schedule: Schedule) -> ListedSchedule:
+    """Return a schedule with what stands in it, its last night, and when it is next due. Raises StorageUnavailableError."""
     return ListedSchedule(
         schedule=schedule,
         standing=standing_after(context.store.nights(stream=schedule.id)),
         last_night=next(context.store.nights(stream=schedule.id, limit=1), None),
         next_slot=next_slot(schedule, now=context.clock.now()),
     )
+
+
+def audited(schedule: Schedule) -> dict[str, JsonValue]:
+    """Return a schedule as the audit log keeps it: of its Authorization value only which address it is for, and its last characters."""
+    return schedule.model_dump(mode="json", exclude={"auth": {"token"}})
 
 
 async def _pins(
