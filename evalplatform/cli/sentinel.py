@@ -8,8 +8,8 @@ from evalplatform.cli.project import ProjectOption
 
 if TYPE_CHECKING:
     from evalplatform.runs.night import Night
+    from evalplatform.stages.monitoring_context import MonitoringContext
     from evalplatform.stages.sentinel import SentinelRequest
-    from evalplatform.wiring import OpenedProject
 
 CLEAN, DRIFT, FAILED = 0, 1, 2
 
@@ -42,12 +42,12 @@ def sentinel(
     """
     import asyncio
     import os
+    from dataclasses import replace
 
     from evalplatform.adapters.run_origin import run_origin
     from evalplatform.cli.console import required_project, say, shown_progress
     from evalplatform.cli.run_scenarios import project_scenarios
-    from evalplatform.monitoring.slots import slot_at
-    from evalplatform.stages.sentinel import SentinelRequest, run_sentinel
+    from evalplatform.stages.sentinel import SentinelRequest, free_slot, run_sentinel
     from evalplatform.wiring import OpenedProject
 
     opened_project = required_project(project)
@@ -58,27 +58,31 @@ def sentinel(
     if origin.note is not None:
         say(f"note: {origin.note}")
     with OpenedProject(opened_project) as opened, shown_progress() as on_progress:
+        context = opened.monitoring_context()
         request = SentinelRequest(
             scenario_set=scenario_set,
-            slot=slot_at(opened.clock.now().replace(microsecond=0), settings.timezone),
+            slot=free_slot(context, opened.clock.now(), settings.timezone),
             runs=runs or settings.runs,
             fail_rate=rate,
             max_cost_usd=settings.max_cost_usd if max_cost_usd is None else max_cost_usd,
             only=tuple(scenario or ()),
             commit=origin.commit,
         )
-        night = asyncio.run(run_sentinel(opened.monitoring_context(), _resumed(opened, request), on_progress=on_progress))
+        night = asyncio.run(run_sentinel(context, _resumed(context, request), on_progress=on_progress))
+        while night.state == "pending":  # another process took the same second
+            another = replace(request, slot=free_slot(context, opened.clock.now(), settings.timezone))
+            night = asyncio.run(run_sentinel(context, another, on_progress=on_progress))
     return _printed(night, as_json=json_result)
 
 
-def _resumed(opened: "OpenedProject", request: "SentinelRequest") -> "SentinelRequest":
+def _resumed(context: "MonitoringContext", request: "SentinelRequest") -> "SentinelRequest":
     """Return the request for the night that was interrupted, where there is one that it goes on with."""
     from dataclasses import replace
 
     from evalplatform.cli.console import say
     from evalplatform.stages.sentinel import resumable_slot
 
-    slot = resumable_slot(opened.monitoring_context(), request)
+    slot = resumable_slot(context, request)
     if slot is None:
         return request
     say(f"going on with the night of {slot.at:%Y-%m-%d %H:%M} UTC, which was interrupted")

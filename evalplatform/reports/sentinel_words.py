@@ -112,7 +112,7 @@ def _further(night: Night) -> Iterator[str]:
         yield ""
         yield f"replay leg {night.replay_batch}, live leg {night.live_batch}"
         if night.drifted:
-            yield f"`evalplatform diff --baseline {night.replay_batch} --candidate {night.live_batch}` shows where they part."
+            yield f"`evalplatform diff {night.replay_batch} {night.live_batch}` shows where they part."
     elif night.live_batch is not None:
         yield ""
         yield f"live leg {night.live_batch}; no scenario has a recording, so that tool paths are not watched"

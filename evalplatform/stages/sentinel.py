@@ -3,13 +3,14 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from evalplatform.calls.progress import OnProgress
 from evalplatform.drift.sentinel import dead_scenario, night_reading, watched_scenario
 from evalplatform.judging.structural import STRUCTURAL_JUDGE
 from evalplatform.kernel.errors import ScenarioFileError
 from evalplatform.kernel.text import plural
+from evalplatform.monitoring.slots import slot_at
 from evalplatform.ports.agent_runner import AgentRunner
 from evalplatform.project.scenario_set import ScenarioSet
 from evalplatform.runs.night import SENTINEL, DeadSensor, Night, Slot, WatchedScenario
@@ -85,9 +86,16 @@ async def run_sentinel(context: MonitoringContext, request: SentinelRequest, *, 
     there = context.store.night(f"{SENTINEL}.{request.slot.id}")
     if there is not None and there.state != "pending":
         return there
-    wanted = sentinel.begun(attempt=1 if there is None else there.attempt + 1)
-    begun = context.store.begin(wanted)
+    begun = context.store.begin(sentinel.begun(attempt=1 if there is None else there.attempt + 1))
     return await sentinel.ran(begun.night) if begun.is_ours else begun.night
+
+
+def free_slot(context: MonitoringContext, now: datetime, timezone: str) -> Slot:
+    """Return the slot of a night of its own that begins now: the first second from `now` on that no night of the sentinel has."""
+    at = now.replace(microsecond=0)
+    while context.store.night(f"{SENTINEL}.{slot_at(at, timezone).id}") is not None:
+        at += timedelta(seconds=1)
+    return slot_at(at, timezone)
 
 
 def resumable_slot(context: MonitoringContext, request: SentinelRequest) -> Slot | None:
