@@ -54,6 +54,7 @@ class HttpRunner:
             the latter.
         clock: for how long a run took, and for a Retry-After that is a date.
         retry: how a 429 or 503 is asked again; such waits count for no run's limits.
+        waits_count: they count for how long a run may take after all: somebody else's agent decides how long it is waited for.
 
     Attributes:
         requests: how many requests were begun until now.
@@ -63,6 +64,7 @@ class HttpRunner:
     headers: Mapping[str, str]
     clock: Clock
     retry: RetryPolicy = field(default_factory=RetryPolicy)
+    waits_count: bool = False
     requests: int = 0
     _session: aiohttp.ClientSession | None = None
 
@@ -73,7 +75,8 @@ class HttpRunner:
             [part for value in values for part in (value, value.split()[-1])]
             for values in (self.headers.values(), secret_values(self.headers))
         )
-        self.redactor = Redactor([*sent, *(value for _, value in parse_qsl(urlsplit(self.settings.url).query))], keys=keys)
+        query = urlsplit(self.settings.url).query
+        self.redactor = Redactor([*sent, query, *(value for _, value in parse_qsl(query))], keys=keys)
         self.address = self.settings.identity.removeprefix("http ")
 
     @property
@@ -122,11 +125,12 @@ class HttpRunner:
 
 @dataclass
 class _Exchange:
-    """One run: what was spent of its time, and what was said so far."""
+    """One run: what was spent of its time, with what was waited where that counts, and what was said so far."""
 
     runner: HttpRunner
     request: AgentRequest
     seconds: float = 0.0
+    waited_seconds: float = 0.0
     messages: list[dict[str, Any]] = field(default_factory=list)
     usages: list[Usage] = field(default_factory=list)
 
@@ -217,11 +221,20 @@ class _Exchange:
             try:
                 return await self._posted(url, payload)
             except RetryableCallError as error:
-                tries += 1
-                wait_seconds = self._wait_seconds(error, tries)
+                busy = error
             finally:
                 self.seconds += self.runner.clock.monotonic_seconds() - started
-            await self.runner.clock.sleep(wait_seconds)
+            tries += 1
+            await self._wait(busy, tries)
+
+    async def _wait(self, busy: RetryableCallError, tries: int) -> None:
+        """Wait as a busy agent asks. Raises HarnessError where it is to be asked no more."""
+        wait_seconds = self._wait_seconds(busy, tries)
+        if self.runner.waits_count:
+            self.waited_seconds += wait_seconds
+            if self.seconds + self.waited_seconds >= self._limit_seconds():
+                raise HarnessError(busy.reason, f"{busy} Waiting for it takes longer than a call may.") from busy
+        await self.runner.clock.sleep(wait_seconds)
 
     def _wait_seconds(self, error: RetryableCallError, tries: int) -> float:
         retry = self.runner.retry
@@ -256,10 +269,13 @@ class _Exchange:
 
     def _seconds_left(self) -> float:
         """Return how much of the run's time is left. Raises TimeoutError where none is."""
-        limit_seconds = min(self.runner.settings.timeout_seconds, self.request.max_seconds or float("inf"))
-        if self.seconds >= limit_seconds:
+        left_seconds = self._limit_seconds() - self.seconds - self.waited_seconds
+        if left_seconds <= 0:
             raise TimeoutError
-        return limit_seconds - self.seconds
+        return left_seconds
+
+    def _limit_seconds(self) -> float:
+        return min(self.runner.settings.timeout_seconds, self.request.max_seconds or float("inf"))
 
     async def _read(self, response: aiohttp.ClientResponse, limit_bytes: int) -> bytes:
         gathered = bytearray()

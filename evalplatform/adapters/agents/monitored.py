@@ -18,7 +18,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from evalplatform.adapters.agents.http import HttpRunner
 from evalplatform.adapters.agents.replies import AgentBrokeError
 from evalplatform.kernel.errors import EndpointRefusedError, HarnessError
-from evalplatform.monitoring.endpoints import FIELD, EndpointAddress, checked_url, refusal, refused_address
+from evalplatform.monitoring.endpoints import EndpointAddress, checked_url, refusal, refused_address
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.monitored_agent import MonitoredAgent, MonitoredEndpoint
@@ -61,10 +61,10 @@ async def open_monitored_agent(
     settings = HttpAgent(
         url=endpoint.url, timeout_seconds=endpoint.timeout_seconds, max_response_bytes=MAX_RESPONSE_BYTES, concurrency=CONCURRENCY
     )
-    headers = {"User-Agent": USER_AGENT, PROJECT_HEADER: endpoint.project, "Accept-Encoding": "identity"}
-    if endpoint.authorization is not None:
-        headers["Authorization"] = endpoint.authorization
-    runner = MonitoredRunner(settings, headers=headers, clock=clock, address_checked=address, resolve=resolve)
+    headers = {} if endpoint.authorization is None else {"Authorization": endpoint.authorization}
+    runner = MonitoredRunner(
+        settings, headers=headers, clock=clock, waits_count=True, project=endpoint.project, endpoint=address, resolve=resolve
+    )
     async with aclosing(runner):
         yield runner
 
@@ -72,25 +72,27 @@ async def open_monitored_agent(
 class CheckedResolver(AbstractResolver):
     """Gives a connector the addresses of a name, all of which were looked at; one that is refused refuses the name."""
 
-    def __init__(self, address: EndpointAddress, resolve: Resolve) -> None:
-        self._address = address
+    def __init__(self, endpoint: EndpointAddress, resolve: Resolve) -> None:
+        self._endpoint = endpoint
         self._resolve = resolve
 
     async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET) -> list[ResolveResult]:
         """Return the addresses of a name.
 
         Raises:
-            EndpointRefusedError: it has none, or one that no agent may be asked at.
+            EndpointRefusedError: it has none, or one that no agent may be asked at; or it is another name than the endpoint's.
         """
+        if host.lower().removesuffix(".") != self._endpoint.host:  # or another host's name would be taken for one that is allowed
+            raise refusal("endpoint_malformed")
         try:
             async with asyncio.timeout(RESOLVE_SECONDS):
                 found = [ip_address(text) for text in await self._resolve(host)]
         except (OSError, UnicodeError, ValueError):  # no such name, no answer in time, no address
             found = []
         if not found:
-            raise EndpointRefusedError("endpoint_unresolvable", "has a name that cannot be resolved.", field=FIELD)
+            raise refusal("endpoint_unresolvable")
         for one in found:
-            code = refused_address(one, is_internal=self._address.is_internal)
+            code = refused_address(one, is_internal=self._endpoint.is_internal)
             if code is not None:
                 raise refusal(code)
         return [
@@ -109,17 +111,19 @@ class CheckedResolver(AbstractResolver):
         """Close nothing."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class MonitoredRunner(HttpRunner):
     """Runs a monitored agent: the JSON contract, at addresses that were looked at.
 
     Args:
-        address_checked: the endpoint, as `checked_url` returned it.
+        project: the id of the project that asks.
+        endpoint: where the agent is, as `checked_url` returned it.
         resolve: returns the addresses of a name.
     """
 
-    address_checked: EndpointAddress = None  # type: ignore[assignment]  # a field behind ones with defaults; always given
-    resolve: Resolve = system_addresses
+    project: str
+    endpoint: EndpointAddress
+    resolve: Resolve
 
     async def run(self, request: AgentRequest) -> AgentReply:
         """Return what the agent did; see `ports.agent_runner.AgentRunner`. What is refused could not be run, by its code."""
@@ -131,10 +135,12 @@ class MonitoredRunner(HttpRunner):
     def open_session(self) -> aiohttp.ClientSession:
         """Return the session, whose connections go to addresses that were looked at; it takes no proxy from the environment."""
         if self._session is None:
-            resolver = CheckedResolver(self.address_checked, self.resolve)
+            resolver = CheckedResolver(self.endpoint, self.resolve)
+            who = {"User-Agent": USER_AGENT, PROJECT_HEADER: self.project}
+            what = {"Content-Type": JSON_TYPE, "Accept": JSON_TYPE, "Accept-Encoding": "identity"}
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, force_close=True, use_dns_cache=False, resolver=resolver),
-                headers={"Content-Type": JSON_TYPE, "Accept": JSON_TYPE, **self.headers},
+                headers={**who, **what, **self.headers},
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
                 trust_env=False,
@@ -144,9 +150,7 @@ class MonitoredRunner(HttpRunner):
     def check(self, response: aiohttp.ClientResponse) -> None:
         """Refuse a reply that redirects, is compressed though that was not asked for, or is of another type than JSON."""
         if 300 <= response.status < 400:
-            raise EndpointRefusedError(
-                "endpoint_redirects", f"answers with a redirect ({response.status}), and none is followed.", field=FIELD
-            )
+            raise refusal("endpoint_redirects")
         if not 200 <= response.status < 300:
             return
         encoding = response.headers.get("Content-Encoding", "identity").lower()
