@@ -1,6 +1,6 @@
 """The monitoring store port: schedules, nights with their alerts, and the stored header values that are re-encrypted when keys rotate."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -14,6 +14,10 @@ class ProjectSchedule(NamedTuple):
 
     project: str
     schedule: Schedule
+
+
+CheckTenant = Callable[[Sequence[ProjectSchedule]], None]
+"""Refuses, by raising, what does not fit beside the tenant's schedules as they are stored."""
 
 
 class BegunNight(NamedTuple):
@@ -38,11 +42,19 @@ class MonitoringStore(Protocol):
         """Return the schedules of all of the tenant's projects in this database, by project, then id: the allowance spans them."""
         ...
 
-    def save(self, schedule: Schedule, *, replaces: Schedule | None, entry: AuditEntry) -> None:
+    def save(self, schedule: Schedule, *, replaces: Schedule | None, entry: AuditEntry, check: CheckTenant | None = None) -> None:
         """Store a schedule, with the audit entry, in one transaction.
+
+        Args:
+            schedule: as it is to be.
+            replaces: as it is; None for a new one.
+            entry: who saves it.
+            check: is given what the tenant has, in the same transaction, and stores nothing by raising. Of two who save at once with a
+                check the second is given what the first one stored.
 
         Raises:
             InputError: another one than `replaces` is stored by now (None: one is there already), or a text holds a NUL.
+            MonitoringError: baseline_not_pinned, where a batch keeps a run no more that is newly pinned.
             StorageUnavailableError: the store does not answer.
         """
         ...

@@ -1,5 +1,6 @@
 """Schedules, changed and read: saved, paused, resumed, removed. Every change is in the audit log, without the Authorization value."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -19,6 +20,7 @@ from evalplatform.monitoring.schedule_rules import (
 from evalplatform.monitoring.slots import next_slot
 from evalplatform.monitoring.standings import standing_after
 from evalplatform.ports.audit import AuditEntry
+from evalplatform.ports.monitoring import CheckTenant, ProjectSchedule
 from evalplatform.project.scenario_set import ScenarioSet
 from evalplatform.runs.schedule import Pin, Schedule, StoredHeader, address_of
 from evalplatform.stages.allowance import require_monitoring, used_allowance
@@ -80,7 +82,7 @@ async def save_schedule(context: MonitoringContext, request: ScheduleRequest, *,
         actor=actor,
         now=context.clock.now(),
     )
-    _check_allowance(context, schedule)
+    _allowance_check(context, schedule)(context.store.tenant_schedules())  # before anybody is asked; again while it is stored
     answer = await _tried(context, scenario_set, schedule) if schedule.is_on else None
     _store(context, schedule, replaces=stored, action=SAVED)
     return SavedSchedule(schedule, stored is None, answer)
@@ -98,7 +100,7 @@ async def resume_schedule(context: MonitoringContext, schedule_id: str, *, actor
     schedule = switched_schedule(stored, is_on=True, actor=actor, now=context.clock.now())
     check_cadence(schedule.cadence_seconds, context.project.entitlements)
     check_recipients(schedule.recipients, context.project.entitlements)
-    _check_allowance(context, schedule)
+    _allowance_check(context, schedule)(context.store.tenant_schedules())  # before anybody is asked; again while it is stored
     answer = await _tried(context, current_scenarios(context.runs), schedule)
     _store(context, schedule, replaces=stored, action=RESUMED)
     return SavedSchedule(schedule, False, answer)
@@ -182,10 +184,15 @@ def _header(context: MonitoringContext, request: ScheduleRequest, stored: Schedu
     return sealed_authorization(context.vault, request.authorization, address=address) if request.authorization else None
 
 
-def _check_allowance(context: MonitoringContext, schedule: Schedule) -> None:
+def _allowance_check(context: MonitoringContext, schedule: Schedule) -> CheckTenant:
+    """Return what refuses a schedule that does not fit beside the tenant's others. Raises MonitoringError: allowance_exceeded."""
     ours = (context.project.settings.project, schedule.id)
-    others = [found.schedule for found in context.store.tenant_schedules() if (found.project, found.schedule.id) != ours]
-    check_allowance(schedule, others=others, granted=context.project.entitlements)
+
+    def check(stored: Sequence[ProjectSchedule]) -> None:
+        others = [found.schedule for found in stored if (found.project, found.schedule.id) != ours]
+        check_allowance(schedule, others=others, granted=context.project.entitlements)
+
+    return check
 
 
 async def _tried(context: MonitoringContext, scenario_set: ScenarioSet, schedule: Schedule) -> AgentAnswer:
@@ -207,4 +214,4 @@ def _store(context: MonitoringContext, schedule: Schedule, *, replaces: Schedule
         new_value=audited(schedule),
         happened_at=schedule.saved_at,
     )
-    context.store.save(schedule, replaces=replaces, entry=entry)
+    context.store.save(schedule, replaces=replaces, entry=entry, check=_allowance_check(context, schedule))

@@ -3,15 +3,16 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, Select, Table, and_, delete, insert, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, Select, Table, and_, delete, func, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from evalplatform.adapters.monitoring.pins import refuse_gone_runs
 from evalplatform.adapters.tables.audit import AuditRow
 from evalplatform.adapters.tables.engine import read_transaction, write_transaction
 from evalplatform.adapters.tables.monitoring import NightRow, ScheduleRow
 from evalplatform.kernel.errors import InputError
 from evalplatform.ports.audit import AuditEntry
-from evalplatform.ports.monitoring import BegunNight, ProjectSchedule
+from evalplatform.ports.monitoring import BegunNight, CheckTenant, ProjectSchedule
 from evalplatform.runs.night import Alert, Night, NightSource
 from evalplatform.runs.schedule import Schedule
 from evalplatform.runs.storable_text import refuse_nul
@@ -49,8 +50,8 @@ class SqlMonitoringStore:
         """Return the schedules of all of the tenant's projects in this database, by project, then id. Raises StorageUnavailableError."""
         return tuple(self._schedules(select(schedules_table).where(self._of_tenant)))
 
-    def save(self, schedule: Schedule, *, replaces: Schedule | None, entry: AuditEntry) -> None:
-        """Store a schedule, with the audit entry, in one transaction. Of two writers the second waits for the first, and is refused.
+    def save(self, schedule: Schedule, *, replaces: Schedule | None, entry: AuditEntry, check: CheckTenant | None = None) -> None:
+        """Store a schedule, with the audit entry, in one transaction; see the port. Of two writers the second waits for the first.
 
         Raises:
             InputError: another one than `replaces` is stored by now, or a text holds a NUL.
@@ -59,6 +60,9 @@ class SqlMonitoringStore:
         refuse_nul(schedule)
         values = {**self._keys, **_schedule_row(schedule)}
         with write_transaction(self._engine) as connection:
+            if check is not None:
+                self._wait_for_savers(connection)
+                check(self._of_statement(connection, select(schedules_table).where(self._of_tenant)))
             if replaces is None:
                 statement = _dialect_insert(connection, schedules_table).values(values).on_conflict_do_nothing()
                 if connection.execute(statement.returning(schedules_table.c.schedule_id)).scalar_one_or_none() is None:
@@ -67,6 +71,8 @@ class SqlMonitoringStore:
                 if self._schedule(connection, schedule.id, for_update=True) != replaces:
                     raise InputError(CHANGED_MEANWHILE)
                 connection.execute(update(schedules_table).where(self._with_id(schedule.id)).values(values))
+            before = () if replaces is None else replaces.pins
+            refuse_gone_runs(connection, **self._keys, pins=[pin for pin in schedule.pins if pin not in before])
             self._audit(connection, entry)
 
     def remove(self, schedule_id: str, *, entry: AuditEntry) -> bool:
@@ -210,8 +216,18 @@ class SqlMonitoringStore:
         return None if row is None else _schedule(row)
 
     def _schedules(self, found: Select[tuple[object, ...]]) -> list[ProjectSchedule]:
+        with read_transaction(self._engine) as connection:
+            return self._of_statement(connection, found)
+
+    def _of_statement(self, connection: Connection, found: Select[tuple[object, ...]]) -> list[ProjectSchedule]:
         in_order = found.order_by(schedules_table.c.project, schedules_table.c.schedule_id)
-        return [ProjectSchedule(row["project"], _schedule(row)) for row in self._rows(in_order)]
+        return [ProjectSchedule(row["project"], _schedule(row)) for row in connection.execute(in_order).mappings()]
+
+    def _wait_for_savers(self, connection: Connection) -> None:
+        """Let only one transaction at a time count the tenant's schedules and add to them. SQLite's write lock does so anyway."""
+        if connection.dialect.name == "postgresql":  # locking the rows that are there would not keep others from adding some
+            key = func.hashtextextended(f"schedules of {self._keys['tenant']}", 0)
+            connection.execute(select(func.pg_advisory_xact_lock(key)))
 
     def _with_id(self, schedule_id: str) -> ColumnElement[bool]:
         return and_(self._our_schedules, schedules_table.c.schedule_id == schedule_id)
