@@ -76,7 +76,7 @@ class BatchStore(Protocol):
         Its header, content digest and counts stay as they were recorded.
 
         Returns:
-            Whether it was done; False, changing nothing, where the batch is whole no more.
+            Whether it was done; False, changing nothing, where the batch is whole no more, or a schedule pins another run of it by now.
 
         Raises:
             UnknownNameError: no such batch, or it has no run of an id to keep.

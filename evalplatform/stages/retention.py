@@ -66,7 +66,9 @@ def retain_runs(context: RunsContext, monitoring: MonitoringStore, *, actor: str
             retained, gone = _retained(context, batch, step, needs.last.pinned_runs(batch.id), actor=None if dry_run else actor)
             removed += gone
             found += retained
-        elif step.holder is not None:
+            states[step.after if retained else context.batches.batch(batch.id).retention] += 1
+            continue
+        if step.holder is not None:
             found.append(RetainedBatch(step=step))
         states[step.after] += 1
     return RetentionOutcome(
@@ -104,7 +106,7 @@ def _retained(
 ) -> tuple[list[RetainedBatch], int]:
     """Take the runs out of a batch, and return what became of it and how many trajectories went; without an actor nothing is changed.
 
-    Where another retention did it meanwhile, that one tells of the batch.
+    Where another retention did it meanwhile, that one tells of the batch; where another run of it was pinned, the next one does.
     """
     parted = parted_runs(context.batches.runs(batch.id), after=step.after, pinned=pinned)
     retained = RetainedBatch(step=step, kept_runs=len(parted.kept), removed_runs=parted.removed)

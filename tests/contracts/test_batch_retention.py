@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -11,11 +12,14 @@ from sqlalchemy import select
 from evalplatform.adapters.batches import retention as rows_of_retention
 from evalplatform.adapters.batches.open import open_batch_store
 from evalplatform.adapters.batches.sql import SqlBatchStore, audit_table, batches_table, runs_table, violations_table
+from evalplatform.adapters.monitoring.open import open_monitoring_store
+from evalplatform.adapters.monitoring.sql import SqlMonitoringStore
 from evalplatform.adapters.tables.engine import database_engine, read_transaction
-from evalplatform.kernel.errors import InputError, StorageError, UnknownNameError
+from evalplatform.kernel.errors import InputError, MonitoringError, StorageError, UnknownNameError
 from evalplatform.ports.audit import AuditEntry
 from evalplatform.runs.bundle import BundleSummary
 from evalplatform.runs.records import Violation
+from evalplatform.runs.schedule import Pin, Schedule
 from tests.support.recorded_batches import NOW, recorded
 
 PUSHED = AuditEntry(actor="ana", action="batches.push", subject="b", happened_at=NOW)
@@ -160,6 +164,76 @@ def test_batches_of_other_projects_and_tenants_are_out_of_reach(url: str) -> Non
             with pytest.raises(InputError, match="is of the project 'probe', and this is 'shop'"):
                 ask(shop)
         assert store.batch(batch_id).retention == "whole"
+
+
+def pinning(summary: BundleSummary, place: int) -> Schedule:
+    run = summary.runs[place]
+    pin = Pin(scenario_id=run.scenario_id, batch_id=summary.batch.id, run_id=run.id, trajectory_digest=str(run.trajectory_digest))
+    moments = {"first_at": NOW, "active_since": NOW, "saved_at": NOW}
+    return Schedule(id="nightly", pins=(pin,), endpoint_url="https://agent.test", recipients=("ops@acme.test",), saved_by="ana", **moments)
+
+
+@contextmanager
+def monitoring(url: str) -> Iterator[SqlMonitoringStore]:
+    store = open_monitoring_store(url, project="probe", tenant="default")
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def test_a_run_that_a_schedule_pins_is_not_taken_out_whatever_was_planned_before(url: str) -> None:
+    summary = recorded({"a": "PPF"})
+    with opened(url) as store, monitoring(url) as schedules:
+        batch_id = added(store, summary)
+        schedules.save(pinning(summary, 0), replaces=None, entry=PUSHED)
+        assert not store.compact(batch_id, keep=[summary.runs[2].id], entry=RETAINED)
+        assert not store.expire(batch_id, entry=RETAINED)
+        assert (store.batch(batch_id), tuple(store.runs(batch_id))) == (summary.batch, summary.runs)
+        assert store.compact(batch_id, keep=[summary.runs[0].id, summary.runs[2].id], entry=RETAINED)
+        schedules.remove("nightly", entry=PUSHED)
+        assert store.expire(batch_id, entry=RETAINED)
+
+
+def test_a_run_that_retention_is_just_taking_out_cannot_be_pinned(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    summary = recorded({"a": "PPF"})
+    removing, saved = Event(), Event()
+    refusals: list[MonitoringError] = []
+
+    def save() -> None:
+        removing.wait()
+        with monitoring(url) as schedules:
+            try:
+                schedules.save(pinning(summary, 0), replaces=None, entry=PUSHED)
+            except MonitoringError as error:
+                refusals.append(error)
+        saved.set()
+
+    def remove_slowly(*arguments: Any, **named: Any) -> None:
+        removing.set()
+        assert not saved.wait(0.3), "the run was pinned, or refused, before it was known whether it stays"
+        rows_of_retention.remove_runs(*arguments, **named)
+
+    monkeypatch.setattr("evalplatform.adapters.batches.sql.remove_runs", remove_slowly)
+    with opened(url) as store, monitoring(url) as schedules:
+        batch_id = added(store, summary)
+        saving = Thread(target=save)
+        saving.start()
+        assert store.compact(batch_id, keep=[summary.runs[2].id], entry=RETAINED)
+        saving.join()
+        assert [(error.code, error.field) for error in refusals] == [("baseline_not_pinned", "scenarios.a")]
+        assert schedules.schedules() == ()
+
+
+def test_a_pin_that_stays_does_not_keep_its_schedule_from_being_changed_though_its_run_is_gone(url: str) -> None:
+    summary = recorded({"a": "PPF"})
+    with opened(url) as store, monitoring(url) as schedules:
+        gone = pinning(summary, 0)
+        schedules.save(gone, replaces=None, entry=PUSHED)  # of a batch that is stored elsewhere: nothing is known of it here
+        added(store, summary)
+        monitored = gone.with_changes(runs=3)
+        schedules.save(monitored, replaces=gone, entry=PUSHED)
+        assert schedules.schedule("nightly") == monitored
 
 
 def test_only_trajectories_that_no_run_of_any_project_and_tenant_names_are_removed(url: str) -> None:

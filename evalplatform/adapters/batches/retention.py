@@ -16,14 +16,17 @@ runs_table: Table = BatchRunRow.__table__  # type: ignore[attr-defined]
 violations_table: Table = BatchViolationRow.__table__  # type: ignore[attr-defined]
 
 
-def mark_retention(connection: Connection, batch_key: int, retention: Retention, *, instead_of: Collection[Retention]) -> bool:
-    """Write what a batch keeps from now on, and return whether it kept one of `instead_of` until now.
+def locked_retention(connection: Connection, batch_key: int) -> Retention:
+    """Return what a batch keeps now. Of two that would take runs out of one batch the second waits here for the first."""
+    retention: Retention = connection.execute(
+        select(batches_table.c.retention).where(batches_table.c.id == batch_key).with_for_update()
+    ).scalar_one()
+    return retention
 
-    Of two that would take runs out of one batch the second waits here for the first, and then finds the batch changed.
-    """
-    of_those = (batches_table.c.id == batch_key) & batches_table.c.retention.in_(sorted(instead_of))
-    marked = connection.execute(update(batches_table).where(of_those).values(retention=retention))
-    return marked.rowcount == 1
+
+def mark_retention(connection: Connection, batch_key: int, retention: Retention) -> None:
+    """Write what a batch keeps from now on."""
+    connection.execute(update(batches_table).where(batches_table.c.id == batch_key).values(retention=retention))
 
 
 def remove_runs(connection: Connection, batch_key: int, *, keep: Collection[str], batch_id: str) -> None:

@@ -9,8 +9,15 @@ from typing import TypeVar
 from sqlalchemy import Connection, Engine, RowMapping, Select, Table, and_, insert, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
-from evalplatform.adapters.batches.retention import hold_back_additions, mark_retention, named_trajectories, remove_runs
+from evalplatform.adapters.batches.retention import (
+    hold_back_additions,
+    locked_retention,
+    mark_retention,
+    named_trajectories,
+    remove_runs,
+)
 from evalplatform.adapters.batches.rows import batch_of, batch_row, run_of, run_row, scenario_rows, violation_rows
+from evalplatform.adapters.monitoring.pins import pinned_run_ids
 from evalplatform.adapters.tables.audit import AuditRow
 from evalplatform.adapters.tables.batches import BatchRow, BatchRunRow, BatchScenarioRow, BatchViolationRow
 from evalplatform.adapters.tables.engine import read_transaction, write_transaction
@@ -145,7 +152,7 @@ class SqlBatchStore:
     def compact(self, batch_id: str, *, keep: Collection[str], entry: AuditEntry) -> bool:
         """Remove the runs of a whole batch but those with the ids `keep`, and mark it compacted, with the audit entry, in one transaction.
 
-        Returns whether it was done; False, changing nothing, where the batch is whole no more.
+        Returns whether it was done; False, changing nothing, where the batch is whole no more, or a schedule pins another run of it.
 
         Raises:
             UnknownNameError: no such batch, or it has no run of an id to keep.
@@ -184,8 +191,11 @@ class SqlBatchStore:
     ) -> bool:
         with write_transaction(self._engine) as connection:
             batch_key = self._row(connection, batch_id)["id"]
-            if not mark_retention(connection, batch_key, retention, instead_of=instead_of):
+            if locked_retention(connection, batch_key) not in instead_of:
                 return False
+            if not pinned_run_ids(connection, tenant=self._tenant, project=self._project, batch_id=batch_id).issubset(keep):
+                return False
+            mark_retention(connection, batch_key, retention)
             remove_runs(connection, batch_key, keep=keep, batch_id=batch_id)
             connection.execute(insert(audit_table).values(project=self._project, **entry.model_dump()))
         return True
