@@ -7,6 +7,7 @@ unpacked, and what comes back is bounded in time and size.
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -139,7 +140,13 @@ class MonitoredRunner(HttpRunner):
             who = {"User-Agent": USER_AGENT, PROJECT_HEADER: self.project}
             what = {"Content-Type": JSON_TYPE, "Accept": JSON_TYPE, "Accept-Encoding": "identity"}
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, force_close=True, use_dns_cache=False, resolver=resolver),
+                connector=aiohttp.TCPConnector(
+                    limit=0,
+                    force_close=True,
+                    use_dns_cache=False,
+                    resolver=resolver,
+                    ssl=ssl.create_default_context(),  # the authorities of now, and not those of when the process began
+                ),
                 headers={**who, **what, **self.headers},
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
