@@ -52,7 +52,7 @@ def due_slots(schedule: Schedule, *, after: datetime | None, now: datetime) -> I
         slot = _slot(schedule, number)
         if slot.at > now:
             return
-        if slot.at >= schedule.active_since and (after is None or slot.at > after):
+        if slot.at >= schedule.active_since and (after is None or slot.at > after) and not _is_left_out(schedule, number, slot):
             yield slot
         number += 1
 
@@ -64,7 +64,7 @@ def next_slot(schedule: Schedule, *, now: datetime) -> Slot | None:
     number = _number_at_or_after(schedule, max(schedule.first_at, schedule.active_since, now))
     while True:
         slot = _slot(schedule, number)
-        if slot.at > now and slot.at >= schedule.active_since:
+        if slot.at > now and slot.at >= schedule.active_since and not _is_left_out(schedule, number, slot):
             return slot
         number += 1
 
@@ -73,6 +73,11 @@ def _number_at_or_after(schedule: Schedule, moment: datetime) -> int:
     """Return the number of a slot that is at most a little before the moment; never negative."""
     elapsed_seconds = (moment - schedule.first_at).total_seconds()
     return max(0, int(elapsed_seconds // schedule.cadence_seconds) - 1)  # local days may be an hour or more shorter or longer
+
+
+def _is_left_out(schedule: Schedule, number: int, slot: Slot) -> bool:
+    """Say whether a slot is the one before once more: of a day that its zone left out, as Samoa did in 2011, no instant is its own."""
+    return number > 0 and _slot(schedule, number - 1).at >= slot.at
 
 
 def _slot(schedule: Schedule, number: int) -> Slot:
