@@ -128,6 +128,7 @@ class MonitoredRunner(HttpRunner):
 
     async def run(self, request: AgentRequest) -> AgentReply:
         """Return what the agent did; see `ports.agent_runner.AgentRunner`. What is refused could not be run, by its code."""
+        self.open_session()  # reading the authorities is no time of the run
         try:
             return await super().run(request)
         except EndpointRefusedError as error:
@@ -145,7 +146,8 @@ class MonitoredRunner(HttpRunner):
                     force_close=True,
                     use_dns_cache=False,
                     resolver=resolver,
-                    ssl=ssl.create_default_context(),  # the authorities of now, and not those of when the process began
+                    # The authorities of now, and not those of when the process began.
+                    ssl=ssl.create_default_context() if self.settings.url.lower().startswith("https:") else True,
                 ),
                 headers={**who, **what, **self.headers},
                 cookie_jar=aiohttp.DummyCookieJar(),
