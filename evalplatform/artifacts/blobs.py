@@ -3,12 +3,14 @@
 import re
 from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 
 from evalplatform.kernel.digests import bytes_digest
 from evalplatform.kernel.errors import DigestMismatchError, InputError
 from evalplatform.ports.object_store import ObjectStore
 
 WRITERS = 16
+ASKED_AT_ONCE = 1_000
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 
@@ -60,10 +62,13 @@ def missing_blobs(store: ObjectStore, digests: Collection[str]) -> frozenset[str
     Raises:
         StorageUnavailableError: the store does not answer.
     """
-    asked = sorted(set(digests))
+    left = iter(set(digests))
+    missing: set[str] = set()
     with ThreadPoolExecutor(max_workers=WRITERS, thread_name_prefix="blobs") as pool:
-        found = pool.map(lambda digest: store.exists(blob_key(digest)), asked)
-        return frozenset(digest for digest, is_there in zip(asked, found, strict=True) if not is_there)
+        while asked := list(islice(left, ASKED_AT_ONCE)):
+            found = pool.map(lambda digest: store.exists(blob_key(digest)), asked)
+            missing.update(digest for digest, is_there in zip(asked, found, strict=True) if not is_there)
+    return frozenset(missing)
 
 
 def remove_blobs(store: ObjectStore, digests: Iterable[str]) -> None:

@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalplatform.adapters.stores.memory import MemoryStore
-from evalplatform.artifacts.blobs import blob_key, get_blob, put_blob, put_blobs
+from evalplatform.artifacts import blobs
+from evalplatform.artifacts.blobs import blob_key, get_blob, missing_blobs, put_blob, put_blobs, remove_blobs
 from evalplatform.kernel.digests import bytes_digest
 from evalplatform.kernel.errors import DigestMismatchError, InputError, ObjectNotFoundError, StorageUnavailableError
 
@@ -28,11 +29,31 @@ def test_a_blob_lies_under_its_digest_and_is_written_once() -> None:
 
 
 @given(st.lists(st.binary(max_size=8), max_size=40))
-def test_many_blobs_come_back_in_order_and_equal_ones_are_written_once(blobs: list[bytes]) -> None:
+def test_many_blobs_come_back_in_order_and_equal_ones_are_written_once(many: list[bytes]) -> None:
     store = CountingStore()
-    digests = put_blobs(store, iter(blobs))
-    assert [get_blob(store, digest) for digest in digests] == blobs
-    assert len(store.written) == len(set(blobs))
+    digests = put_blobs(store, iter(many))
+    assert [get_blob(store, digest) for digest in digests] == many
+    assert len(store.written) == len(set(many))
+
+
+@given(st.lists(st.binary(max_size=4), max_size=20), st.sets(st.binary(max_size=4), max_size=20))
+def test_removed_blobs_are_the_ones_that_are_missing_and_removing_them_again_is_fine(kept: list[bytes], removed: set[bytes]) -> None:
+    store = MemoryStore()
+    digests = put_blobs(store, [*kept, *removed])
+    gone = {bytes_digest(data) for data in removed}
+    assert missing_blobs(store, digests) == frozenset()
+    for _ in range(2):
+        remove_blobs(store, gone)
+        assert missing_blobs(store, digests) == gone
+        assert {info.key for info in store.list("blobs/")} == {blob_key(digest) for digest in {*digests} - gone}
+
+
+def test_many_blobs_are_looked_for_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blobs, "ASKED_AT_ONCE", 2)
+    store = MemoryStore()
+    digests = put_blobs(store, [b"a", b"b", b"c", b"d", b"e"])
+    remove_blobs(store, digests[1::2])
+    assert missing_blobs(store, digests) == set(digests[1::2])
 
 
 def test_bytes_that_changed_in_the_store_are_never_handed_out() -> None:
