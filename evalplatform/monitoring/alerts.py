@@ -79,7 +79,7 @@ def alert_document(
         night: with an alert.
         affected: the scenarios that it is about.
         project, tenant: whose.
-        link: where a person reads the night's comparison; None where it made none.
+        link: where a person reads the night's report, with its comparison; None where there is none.
     """
     assert night.alert is not None  # what is told has an alert
     return {

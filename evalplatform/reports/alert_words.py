@@ -40,7 +40,7 @@ def alert_text(night: Night, affected: Sequence[WatchedScenario], *, project: st
         night: with an alert.
         affected: the scenarios that it is about; a mail names the first 50.
         project: whose.
-        link: where a person reads the night's comparison; None where it made none.
+        link: where a person reads the night's report, with its comparison; None where there is none.
     """
     stream = "the sentinel" if night.source == SENTINEL else f"schedule {night.stream}"
     lines = [
@@ -53,7 +53,9 @@ def alert_text(night: Night, affected: Sequence[WatchedScenario], *, project: st
         *_scenario_lines(affected),
     ]
     if link is not None:
-        lines += ["", f"Comparison: {link}", f"or:         evalplatform diff {night.replay_batch} {night.live_batch}"]
+        lines += ["", f"Report: {link}"]
+    if night.replay_batch is not None and night.live_batch is not None:
+        lines += ["", f"Compare its legs: evalplatform diff {night.replay_batch} {night.live_batch}"]
     return "\n".join([*lines, ""])
 
 

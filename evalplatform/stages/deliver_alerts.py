@@ -21,6 +21,7 @@ from evalplatform.ports.notifier import Message
 from evalplatform.reports.alert_words import alert_subject, alert_text
 from evalplatform.runs.night import Delivery, DeliveryState, Night
 from evalplatform.stages.monitoring_context import MonitoringContext
+from evalplatform.stages.night_reports import night_artifact, night_link
 
 LOOK_SECONDS = 30.0
 """From then on one look begins no further attempt; the one under way may take as long as its channel allows."""
@@ -58,11 +59,11 @@ def deliver_alerts(context: MonitoringContext, *, within_seconds: float = LOOK_S
     return _counted(states, left=0)
 
 
-def comparison_link(context: MonitoringContext, night: Night) -> str | None:
-    """Return where a person reads a night's comparison; None where it made none."""
-    if night.replay_batch is None or night.live_batch is None:
+def report_link(context: MonitoringContext, night: Night) -> str | None:
+    """Return where a person reads a night's report, with its comparison; None for a night of the sentinel that no report was made of."""
+    if night.source == "sentinel" and context.catalog.current(night_artifact(context, night)) is None:
         return None
-    return f"{context.project.deployment.web_url.rstrip('/')}/compare?baseline={night.replay_batch}&candidate={night.live_batch}"
+    return night_link(context, night)
 
 
 def _due(context: MonitoringContext) -> list[tuple[str, int]]:
@@ -129,7 +130,7 @@ def _keep(context: MonitoringContext, key: str, place: int, ours: Delivery, ende
 
 def _message(context: MonitoringContext, night: Night) -> Message:
     settings = context.project.settings
-    link = comparison_link(context, night)
+    link = report_link(context, night)
     affected = affected_scenarios(night, drifted_before=_drifted_before(context, night))
     assert night.alert is not None  # it is what is sent
     return Message(

@@ -30,6 +30,8 @@ DRIFTED = WatchedScenario(scenario_id="refund", graded=4, failed=3, drift_at=3, 
 DEAD = WatchedScenario(scenario_id="cancel", dead=DeadSensor(kind="no_longer_passes", detail=SPOKEN), replay_path=False)
 MINUTE = 60.0
 
+REPORT = "https://evals.example.com/download/monitoring/monitoring_nights/nightly.20260301t023000z-2026-03-01/night.html"
+
 
 @dataclass
 class Recorder:
@@ -152,8 +154,9 @@ def test_a_mail_says_which_project_what_stands_which_scenarios_and_where_to_look
         "Scenarios:",
         "- refund: 3 of 4 graded live runs failed",
         "",
-        "Comparison: https://evals.example.com/compare?baseline=b-replay-0&candidate=b-live-0",
-        "or:         evalplatform diff b-replay-0 b-live-0",
+        f"Report: {REPORT}",
+        "",
+        "Compare its legs: evalplatform diff b-replay-0 b-live-0",
     ]
 
 
@@ -176,7 +179,7 @@ def test_a_webhook_says_the_same_as_data_and_is_signed(context: MonitoringContex
         "scenarios": [{"id": "refund", "verdict_drifted": True, "path_drifted": False, "dead_sensor": None}],
         "replay_batch": "b-replay-0",
         "live_batch": "b-live-0",
-        "link": "https://evals.example.com/compare?baseline=b-replay-0&candidate=b-live-0",
+        "link": REPORT,
     }
 
 
