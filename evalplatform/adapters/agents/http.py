@@ -278,16 +278,14 @@ class _Exchange:
         return min(self.runner.settings.timeout_seconds, self.request.max_seconds or float("inf"))
 
     async def _read(self, response: aiohttp.ClientResponse, limit_bytes: int) -> bytes:
-        gathered = bytearray()
-        async for chunk in response.content.iter_any():  # decompressed by now, so a small reply that unpacks to a huge one is bounded too
-            gathered += chunk
-            if len(gathered) > limit_bytes:
-                response.close()
-                raise AgentBrokeError("too_large", f"{self.runner.address}: the reply is larger than {limit_bytes:,} bytes.")
-        return bytes(gathered)
+        gathered = await _body(response, limit_bytes)
+        if len(gathered) > limit_bytes:
+            response.close()
+            raise AgentBrokeError("too_large", f"{self.runner.address}: the reply is larger than {limit_bytes:,} bytes.")
+        return gathered
 
     async def _refused(self, response: aiohttp.ClientResponse) -> Exception:
-        body = await response.content.read(ERROR_BODY_LIMIT_BYTES)
+        body = await _body(response, ERROR_BODY_LIMIT_BYTES)  # not the first piece of it, which may end within a secret
         error = error_for_status(
             response.status,
             self.runner.redactor.text(body.decode("utf-8", "replace")),  # before it is clipped
@@ -298,6 +296,16 @@ class _Exchange:
         if response.status in ASKED_AGAIN:
             return error
         return AgentBrokeError(error.reason, str(error)) if response.status >= 500 else HarnessError(error.reason, str(error))
+
+
+async def _body(response: aiohttp.ClientResponse, limit_bytes: int) -> bytes:
+    """Return a body; of one that is longer than the limit, more than that and not all."""
+    gathered = bytearray()
+    async for chunk in response.content.iter_any():  # decompressed by now, so a small reply that unpacks to a huge one is bounded too
+        gathered += chunk
+        if len(gathered) > limit_bytes:
+            break
+    return bytes(gathered)
 
 
 def _why(error: BaseException) -> str:

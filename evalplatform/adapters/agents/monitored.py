@@ -160,7 +160,9 @@ class MonitoredRunner(HttpRunner):
         """Refuse a reply that redirects, is compressed though that was not asked for, or is of another type than JSON."""
         if 300 <= response.status < 400:
             raise refusal("endpoint_redirects")
-        if not 200 <= response.status < 300:
+        if response.status < 200:  # a change of protocol: every other answer before the real one is skipped
+            raise AgentBrokeError("not_a_reply", f"{self.address} answered HTTP {response.status}.")
+        if response.status >= 400:
             return
         encoding = response.headers.get("Content-Encoding", "identity").lower()
         if encoding != "identity":
