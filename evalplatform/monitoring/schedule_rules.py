@@ -46,8 +46,8 @@ NEW: dict[str, Any] = {
 }
 MOST_ADDRESS_CHARS = 254  # RFC 5321 4.5.3.1.3, less the angle brackets
 SHOWN_CHARS = 80
-_ATOMS = r"[^\s@<>()\[\],:;\\\".]+(\.[^\s@<>()\[\],:;\\\".]+)*"
-_MAIL_ADDRESS = re.compile(rf"{_ATOMS}@{_ATOMS}")
+_LOCAL_ATOM, _DOMAIN_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+", r"[^\s@<>()\[\],:;\\\".]+"
+_MAIL_ADDRESS = re.compile(rf"{_LOCAL_ATOM}(\.{_LOCAL_ATOM})*@{_DOMAIN_ATOM}(\.{_DOMAIN_ATOM})*")
 _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
 
 
@@ -98,9 +98,8 @@ def checked_request(request: ScheduleRequest, stored: Schedule | None) -> None:
         raise InputError("a new schedule needs the address of its agent.", field="endpoint")
     if request.runs is not None and not 1 <= request.runs <= MOST_RUNS:
         raise MonitoringError("runs_out_of_range", f"must be from 1 to {MOST_RUNS} live runs; it is {request.runs:,}.", field="runs")
-    seconds = request.timeout_seconds
-    if seconds is not None and not 0 < seconds <= MOST_TIMEOUT_SECONDS:  # false of a NaN as well
-        raise InputError(f"must be above 0 and at most {MOST_TIMEOUT_SECONDS:g} seconds; it is {seconds:g}.", field="timeout")
+    if request.timeout_seconds is not None:
+        check_timeout(request.timeout_seconds)
     if request.timezone is not None:
         try:
             known_timezone(request.timezone)
@@ -108,6 +107,12 @@ def checked_request(request: ScheduleRequest, stored: Schedule | None) -> None:
             raise InputError(f"{error}; it is {clip(request.timezone, SHOWN_CHARS)!r}.", field="timezone") from None
     if request.authorization:
         check_authorization(request.authorization)
+
+
+def check_timeout(seconds: float) -> None:
+    """Do nothing where a call may take so long. Raises InputError."""
+    if not 0 < seconds <= MOST_TIMEOUT_SECONDS:  # false of a NaN as well
+        raise InputError(f"must be above 0 and at most {MOST_TIMEOUT_SECONDS:g} seconds; it is {seconds:g}.", field="timeout")
 
 
 def check_authorization(value: str) -> None:
@@ -245,7 +250,7 @@ def switched_schedule(stored: Schedule, *, is_on: bool, actor: str, now: datetim
 
 
 def is_mail_address(text: str) -> bool:
-    """Say whether a text is one mail address and nothing beside it, neither a name nor a second one."""
+    """Say whether a text is one mail address that any server takes, ASCII before the `@`, and neither a name nor a second one beside it."""
     return len(text) <= MOST_ADDRESS_CHARS and text.isprintable() and _MAIL_ADDRESS.fullmatch(text) is not None
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from evalplatform.kernel.errors import EndpointRefusedError, HarnessError, InputError, MonitoringError, UnknownNameError
 from evalplatform.monitoring.overview import AgentAnswer
-from evalplatform.monitoring.schedule_rules import check_authorization, kept_header
+from evalplatform.monitoring.schedule_rules import check_authorization, check_timeout, kept_header
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest
 from evalplatform.ports.monitored_agent import MonitoredEndpoint
 from evalplatform.project.scenario_set import ScenarioSet
@@ -45,14 +45,17 @@ async def asked_once(context: MonitoringContext, request: TrialRequest) -> Agent
         MonitoringError: allowance_unavailable, schedule_unknown, header_malformed, header_needed_again.
         EndpointRefusedError: the address is none that a monitored agent may have, or nothing answers there as an agent does.
         CredentialUnreadableError: the stored Authorization value cannot be read.
-        InputError: there is no endpoint, or the scenario file cannot be used.
+        InputError: there is no endpoint, the timeout is none, or the scenario file cannot be used.
     """
     require_monitoring(context)
     stored = None if request.schedule_id is None else stored_schedule(context, request.schedule_id)
-    url = request.endpoint_url or (None if stored is None else stored.endpoint_url)
+    url = request.endpoint_url if request.endpoint_url is not None or stored is None else stored.endpoint_url
     if url is None:
         raise InputError("name a schedule, or the address of an agent.", field=FIELD)
-    timeout_seconds = request.timeout_seconds or (DEFAULT_TIMEOUT_SECONDS if stored is None else stored.timeout_seconds)
+    timeout_seconds = DEFAULT_TIMEOUT_SECONDS if stored is None else stored.timeout_seconds
+    if request.timeout_seconds is not None:
+        check_timeout(request.timeout_seconds)
+        timeout_seconds = request.timeout_seconds
     endpoint = monitored_endpoint(context, url, timeout_seconds=timeout_seconds)
     await refuse_address(context, endpoint)
     scenario_set = current_scenarios(context.runs)

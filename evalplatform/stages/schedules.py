@@ -70,7 +70,8 @@ async def save_schedule(context: MonitoringContext, request: ScheduleRequest, *,
     stored = context.store.schedule(request.id)
     checked_request(request, stored)
     scenario_set = current_scenarios(context.runs)
-    url = request.endpoint_url or (stored.endpoint_url if stored is not None else "")
+    url = request.endpoint_url if request.endpoint_url is not None or stored is None else stored.endpoint_url
+    assert url is not None  # a request for a new schedule has been checked for one
     await refuse_address(context, monitored_endpoint(context, url, timeout_seconds=1))
     schedule = drafted_schedule(
         request,

@@ -86,6 +86,8 @@ def shop(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agen
     monkeypatch.setenv("EVALPLATFORM_MONITORED_HOSTS", "127.0.0.1")
     monkeypatch.setenv("EVALPLATFORM_SECRET_KEYS", OLD_KEY)
     monkeypatch.setenv("AGENT_AUTH", VALUE)
+    monkeypatch.setenv("EMPTY", "")
+    monkeypatch.setenv("TWO_LINES", "Bearer a\nX-Other: b")
     folder = project_folder(tmp_path, "probe")
     monkeypatch.chdir(folder)
     shop = Shop(command, folder, agent)
@@ -209,6 +211,16 @@ def test_an_address_that_no_agent_may_have_is_refused_before_anything_is_asked_o
         ] * 3
         assert "pass@" not in "".join(tried.err for tried in tries)
     assert shop.stored("n") is None
+    assert shop.agent.bodies == []
+
+
+def test_a_test_call_needs_a_schedule_or_an_address_and_a_timeout_above_zero(shop: Shop) -> None:
+    assert "endpoint: name a schedule, or the address" in shop("monitor", "test-call").err
+    assert "timeout: must be above 0" in shop("monitor", "test-call", "--endpoint", shop.agent.url, "--timeout", 0).err
+    assert "(header_malformed)" in shop("monitor", "test-call", "--endpoint", shop.agent.url, "--auth-env", "TWO_LINES").err
+    assert shop.add("nightly", "--paused").code == 0
+    for command in ("add", "test-call"):  # an empty address is not the stored one
+        assert "(endpoint_malformed)" in shop("monitor", command, "nightly", "--endpoint", "").err
     assert shop.agent.bodies == []
 
 
@@ -348,6 +360,7 @@ UNUSABLE_FLAGS = [
     (("--runs", "5"), "(runs_out_of_range)"),
     (("--runs", "0"), "(runs_out_of_range)"),
     (("--timeout", "0"), "timeout: must be above 0"),
+    (("--endpoint", ""), "(endpoint_malformed)"),
     (("--timezone", "Mars/Base"), "timezone: must be an IANA time zone"),
     (("--recipient", "nobody"), "(recipient_malformed)"),
     (("--auth-env", "NOT_SET"), "--auth-env: names 'NOT_SET'"),
@@ -357,9 +370,7 @@ UNUSABLE_FLAGS = [
 ]
 
 
-def test_a_flag_that_cannot_be_used_is_named_with_its_rule_and_nothing_is_asked(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EMPTY", "")
-    monkeypatch.setenv("TWO_LINES", "Bearer a\nX-Other: b")
+def test_a_flag_that_cannot_be_used_is_named_with_its_rule_and_nothing_is_asked(shop: Shop) -> None:
     for arguments, words in UNUSABLE_FLAGS:
         ran = shop.add("nightly", *arguments)
         assert (ran.code, words in ran.err) == (2, True), ran.err

@@ -60,6 +60,7 @@ NO_ADDRESSES = (
     "ana@example.com\nBcc: eve@example.com",
     "ana@example.com\x00",
     "Ana <ana@example.com>",
+    "jos\u00e9@example.com",
     "a" * 250 + "@b.cd",
 )
 REFUSED = {
@@ -247,7 +248,7 @@ def test_a_schedule_saved_on_the_day_that_skips_its_hour_keeps_that_hour_on_ever
     assert [slot.at.astimezone(ZoneInfo("Europe/Berlin")).strftime("%d %H:%M") for slot in slots] == ["28 03:30", "30 02:30", "01 02:30"]
 
 
-@pytest.mark.parametrize("address", ["ana@example.com", "a.b+c@x-y.example", "jos\u00e9@ex\u00e4mple.de", "root@localhost"])
+@pytest.mark.parametrize("address", ["ana@example.com", "a.b+c@x-y.example", "jose@ex\u00e4mple.de", "root@localhost"])
 def test_mail_addresses_are_taken_as_they_are_written(address: str) -> None:
     assert is_mail_address(address)
 
