@@ -141,3 +141,8 @@ def _assert_is_no_hidden_address(host: str) -> None:
         return
     assert str(IPv4Address(packed)) == host
     assert refused_address(ip_address(host)) is None
+
+
+def test_the_page_on_endpoints_explains_every_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "monitored-endpoints.md").read_text(encoding="utf-8")
+    assert [code for code in REFUSALS if f"| `{code}` |" not in page] == []
