@@ -20,13 +20,14 @@ from assets.monitoring_partitions import (
     SENTINEL_DAYS,
     day_of_partition,
     night_of_partition,
-    partition_of,
 )
 from assets.night_checks import ON_TIME, ON_TIME_WORDS, night_check_specs, night_checks, on_time_result
 from assets.night_runs import switched_on_at
 from assets.runs_materialized import runs_key
 from assets.unfinished import PARTITION_TAG, UNFINISHED_RUNS
 from evalplatform.adapters.run_origin import run_origin
+from evalplatform.artifacts.records import ArtifactManifest
+from evalplatform.kernel.errors import InputError
 from evalplatform.runs.night import Night
 from evalplatform.stages import night_reports, scenario_sets
 from evalplatform.stages.late_nights import late_schedules, late_sentinel
@@ -91,6 +92,7 @@ def night_spec(asset: str, *, description: str) -> dg.AssetSpec:
         owners=OWNERS,
         kinds={"python", "html"},
         deps=[runs_key(scenario_sets.ASSET)],
+        skippable=True,
     )
 
 
@@ -101,12 +103,16 @@ def _sentinel_asset() -> dg.AssetsDefinition:
         name=f"{MONITORING}__{SENTINEL_ASSET}",
         specs=[night_spec(SENTINEL_ASSET, description=_SENTINEL)],
         check_specs=night_check_specs(key, SENTINEL_DAYS),
+        can_subset=True,
         partitions_def=SENTINEL_DAYS,
     )
     def sentinel_nights(context: dg.AssetExecutionContext, project: ProjectResource) -> Iterator[Recorded]:
         day = day_of_partition(context.partition_key)
         with project.opened_project() as opened:
             monitoring = opened.monitoring_context()
+            if key not in context.selected_asset_keys:
+                yield from _checks(context, key, _stored(monitoring, SENTINEL_ASSET, context.partition_key))
+                return
             origin = run_origin(opened.project.root, environ=os.environ, commit=None, branch=None)
             ran = run_sentinel_day(monitoring, day, commit=origin.commit, actor=_actor(context), on_progress=project.on_progress(context))
             yield from _recorded(context, monitoring, asyncio.run(ran))
@@ -121,12 +127,16 @@ def _monitoring_asset() -> dg.AssetsDefinition:
         name=f"{MONITORING}__{MONITOR_ASSET}",
         specs=[night_spec(MONITOR_ASSET, description=_MONITORING)],
         check_specs=night_check_specs(key, NIGHTS),
+        can_subset=True,
         partitions_def=NIGHTS,
     )
     def monitoring_nights(context: dg.AssetExecutionContext, project: ProjectResource) -> Iterator[Recorded]:
         stream, slot = night_of_partition(context.partition_key)
         with project.opened_project() as opened:
             monitoring = opened.monitoring_context()
+            if key not in context.selected_asset_keys:
+                yield from _checks(context, key, _stored(monitoring, MONITOR_ASSET, context.partition_key))
+                return
             night = monitoring.store.night(context.partition_key)
             if night is None or night.state == "pending":
                 attempt = _attempt(context, night)
@@ -171,7 +181,21 @@ def _recorded(context: dg.AssetExecutionContext, monitoring: MonitoringContext, 
     context.instance.add_run_tags(context.run.run_id, {NIGHT_TAG: night.key})
     result = materialize_night(monitoring, night)
     yield monitoring_materialized(monitoring, result)
-    yield from night_checks(context.instance, monitoring_key(result.manifest.artifact.asset), result.manifest, partition_of(night))
+    yield from _checks(context, monitoring_key(result.manifest.artifact.asset), result.manifest)
+
+
+def _checks(context: dg.AssetExecutionContext, asset: dg.AssetKey, manifest: ArtifactManifest) -> Iterator[dg.AssetCheckEvaluation]:
+    """Yield what the checks find that are asked for; they can be made again without the night."""
+    asked = {check.name for check in context.selected_asset_check_keys}
+    found = night_checks(context.instance, asset, manifest, context.partition_key)
+    return (check for check in found if check.check_name in asked)
+
+
+def _stored(monitoring: MonitoringContext, asset: str, partition: str) -> ArtifactManifest:
+    manifest = monitoring.catalog.current(monitoring.artifact(asset, partition))
+    if manifest is None:
+        raise InputError(f"there is no {asset} of {partition} yet; materialize it first.", field="partition")
+    return manifest
 
 
 def _attempt(context: dg.AssetExecutionContext, pending: Night | None) -> int:

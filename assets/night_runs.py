@@ -59,6 +59,8 @@ def night_request(partitions: dg.DynamicPartitionsDefinition, key: str, *, attem
 
 def switched_on_at(instance: dg.DagsterInstance) -> datetime | None:
     """Return when the sentinel's schedule was last started in an instance; None where it is stopped, or never was."""
+    if instance.schedule_storage is None:  # one of a process alone, which runs no schedule
+        return None
     states = instance.all_instigator_state(instigator_type=InstigatorType.SCHEDULE)
     started = [
         state.instigator_data.start_timestamp
