@@ -106,9 +106,12 @@ def _retained(
 ) -> tuple[list[RetainedBatch], int]:
     """Take the runs out of a batch, and return what became of it and how many trajectories went; without an actor nothing is changed.
 
-    Where another retention did it meanwhile, that one tells of the batch; where another run of it was pinned, the next one does.
+    A batch that holds no more than it would keep stays whole, since it still has all its run sets. Where another retention took runs out
+    meanwhile, that one tells of the batch; where another run of it was pinned, the next one does.
     """
     parted = parted_runs(context.batches.runs(batch.id), after=step.after, pinned=pinned)
+    if step.after == "compacted" and not parted.removed:
+        return [], 0
     retained = RetainedBatch(step=step, kept_runs=len(parted.kept), removed_runs=parted.removed)
     if actor is None:
         return [retained], 0

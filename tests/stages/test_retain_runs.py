@@ -120,6 +120,15 @@ def test_without_a_retention_block_every_run_is_kept(project: RunsProject) -> No
         assert letters(opened, batch) == "pf"
 
 
+def test_a_batch_with_one_run_of_each_scenario_has_nothing_to_lose_and_stays_whole_until_it_expires(opened: OpenedProject) -> None:
+    single, oldest = pushed(opened, 31, {"a": "P", "b": "F"}), pushed(opened, 91, {"c": "P"})
+    assert [one.step.batch_id for one in retained(opened, dry_run=True).batches] == [oldest.id]
+    outcome = retained(opened)
+    assert [(one.step.batch_id, one.step.after) for one in outcome.batches] == [(oldest.id, "expired")]
+    assert outcome.states == {"whole": 1, "compacted": 0, "expired": 1}
+    assert opened.batch_store.batch(single.id) == single
+
+
 def test_what_gates_and_recent_nights_name_stays_whole_and_says_why(opened: OpenedProject) -> None:
     baseline, candidate, history = (pushed(opened, days, {"gated": "PP"}) for days in (41, 40, 100))
     report = GateReport(key="k", baseline=baseline.id, candidate=candidate.id, history=(history.id,))
