@@ -10,6 +10,8 @@ import tracemalloc
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evalplatform.adapters.agents.monitored import MAX_RESPONSE_BYTES, open_monitored_agent
 from evalplatform.adapters.clock import SystemClock
@@ -28,6 +30,20 @@ HERE = DeploymentSettings(monitored_http=True, monitored_hosts="127.0.0.1")
 JSON = "Content-Type: application/json"
 SENT = {"role": "user", "content": "hello"}
 REPLY = json.dumps({"messages": [SENT, {"role": "assistant", "content": "here"}]}).encode()
+STATUSES = ["200 OK", "204 Nothing", "206 Part", "304 Same", "408 Late", "425 Early", "600 More", "999 Most", "000 None"]
+FIELDS = [JSON, "Content-Type: ;;;", "Content-Length: 5", "Transfer-Encoding: chunked", "Set-Cookie: a=b; Max-Age=x; Domain=[::1"]
+FIELDS += ["Location: http://[::1", "Retry-After: nan", "Retry-After: -5", "Retry-After: Wed, 99", 'Link: <[::1>; rel="', "Upgrade: h2c"]
+BODIES = [
+    REPLY,
+    b"",
+    b"5\r\nhello\r\n",
+    b"0\r\n\r\n",
+    b"\xff",
+    b"null",
+    b"\0",
+    b'{"messages": [{"role": "user"}], "cost_usd": 1e400}',
+    b"\r\n",
+]
 AT_LAST_SECONDS = 20.0
 WHO = "the agent"
 
@@ -249,6 +265,15 @@ def test_an_agent_that_is_busy_once_is_asked_again(agent: AgentStub) -> None:
     result = came(agent.url, "do:status 429 0.01 1")
     assert isinstance(result, AgentReply)
     assert result.ended == "finished"
+
+
+@settings(max_examples=40)
+@given(st.sampled_from(STATUSES), st.lists(st.sampled_from(FIELDS), max_size=4), st.lists(st.sampled_from(BODIES), max_size=2))
+def test_whatever_a_server_says_the_call_ends_as_a_run_or_by_a_name(status: str, fields: list[str], bodies: list[bytes]) -> None:
+    result = of_server(answering(head(status, *fields), *bodies), timeout_seconds=0.5)
+    assert result.reason or isinstance(result, AgentReply)
+    if isinstance(result, AgentReply) and result.ended == "finished":
+        assert result.trajectory.final_text == "here"
 
 
 def test_a_server_where_nobody_listens_is_named_without_its_query() -> None:

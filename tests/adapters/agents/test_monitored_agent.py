@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evalplatform.adapters.agents.monitored import Resolve, open_monitored_agent
+from evalplatform.adapters.agents.monitored import Resolve, open_monitored_agent, system_addresses
 from evalplatform.adapters.clock import SystemClock
 from evalplatform.kernel.errors import EndpointRefusedError, HarnessError
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest
@@ -95,6 +95,12 @@ def test_an_agent_without_a_stored_value_is_sent_no_authorization(agent: AgentSt
 
     asyncio.run(whole())
     assert "Authorization" not in agent.headers[-1]
+
+
+def test_a_name_is_resolved_as_the_system_does_where_nothing_else_is_said(agent: AgentStub) -> None:
+    url = f"http://localhost:{agent.port}/agent"
+    allowed = DeploymentSettings(monitored_http=True, monitored_hosts="LOCALHOST, other.test")
+    assert replied(ask(url, system_addresses, deployment=allowed)[0]).ended == "finished"
 
 
 def test_a_name_that_becomes_another_address_is_connected_to_where_it_was_looked_at(agent: AgentStub) -> None:
