@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from threading import Barrier, Thread
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -294,27 +296,21 @@ def test_a_last_attempt_that_died_is_no_fifth_one_and_has_failed(quiet_context: 
 def test_many_that_deliver_at_once_tell_everybody_once(tmp_path: Path, clock: ManualClock, mail: MailServer, receiver: WebhookReceiver):
     people = tuple(f"p{number}@example.com" for number in range(10))
     environ = {**mail.environ(), **receiver.environ()}
-    with opened_project(tmp_path / "project", clock, environ) as opened:
-        told = flagged(opened.monitoring_context(), to=people)
-    start = Barrier(4)
-    looks: list[DeliveredAlerts] = []
+    with ExitStack() as stack:
+        contexts = [stack.enter_context(opened_project(tmp_path / "project", clock, environ)).monitoring_context() for _ in range(4)]
+        told = flagged(contexts[0], to=people)
+        start = Barrier(4)
 
-    def look() -> None:
-        with opened_project(tmp_path / "project", clock, environ) as opened:
-            context = opened.monitoring_context()
+        def look(context: MonitoringContext) -> DeliveredAlerts:
             start.wait(timeout=30)
-            looks.append(deliver_alerts(context))
+            return deliver_alerts(context)
 
-    threads = [Thread(target=look) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+        with ThreadPoolExecutor(4) as pool:
+            looks = list(pool.map(look, contexts))
+        assert alert_of(contexts[0], told).state == "sent"
     assert sum(look.sent for look in looks) == 11
     assert sorted(one.recipients[0] for one in mail.mails) == sorted(people)
     assert len(receiver.posts) == 1
-    with opened_project(tmp_path / "project", clock, environ) as opened:
-        assert alert_of(opened.monitoring_context(), told).state == "sent"
 
 
 def test_one_look_begins_nothing_after_its_time_and_the_next_goes_on_with_what_waits_longest(
