@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalplatform.artifacts.blobs import blob_key
-from evalplatform.runs.bundle import new_bundle
+from evalplatform.runs.bundle import BundleSummary, new_bundle
 from tests.cli.conftest import Command
 from tests.support.agent_stub import AgentStub, running_agent
 from tests.support.recorded_batches import OUTCOMES, recorded, trajectory
@@ -54,6 +54,17 @@ class Shop:
         ran = self.command(*arguments)
         return replace(ran, out=ran.out.replace(PRINTED, ""))  # the agent of the test runs in this process
 
+    def push(self, summary: BundleSummary) -> str:
+        """Store a batch, and return its id."""
+        path = self.folder / f"{summary.batch.id}.jsonl"
+        with new_bundle(path, summary.header) as bundle:
+            for run in summary.runs:
+                bundle.add(run, trajectory(NAMES[run.outcome]))
+            bundle.finish()
+        pushed = self("push", path)
+        assert pushed.code == 0, pushed.err
+        return str(pushed.out.split(":")[0])
+
     def pin(self, scenario: str, place: int = 0) -> str:
         """The run of a scenario as `--pin` takes it, by its place in the batch."""
         return f"{scenario}={self.batch}/{self.run(scenario, place)}"
@@ -91,13 +102,7 @@ def shop(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agen
     folder = project_folder(tmp_path, "probe")
     monkeypatch.chdir(folder)
     shop = Shop(command, folder, agent)
-    with new_bundle(Path("b.jsonl"), STORED.header) as bundle:
-        for run in STORED.runs:
-            bundle.add(run, trajectory(NAMES[run.outcome]))
-        bundle.finish()
-    pushed = command("push", "b.jsonl")
-    assert pushed.code == 0, pushed.err
-    shop.batch = pushed.out.split(":")[0]
+    shop.batch = shop.push(STORED)
     return shop
 
 
@@ -118,6 +123,13 @@ def test_what_can_be_monitored_is_listed_with_its_newest_passing_runs_and_the_re
     listed = {scenario["scenario_id"]: scenario for scenario in json.loads(shop("monitor", "scenarios", "--json").out)}
     assert [run["run_id"] for run in listed["refund"]["runs"]] == [shop.run("refund", 2), shop.run("refund", 1)]
     assert len(json.loads(shop("monitor", "scenarios", "--newest", 1, "--json").out)[0]["runs"]) == 1
+
+
+def test_what_a_night_asked_can_be_pinned_and_what_it_replayed_cannot(shop: Shop) -> None:
+    live = shop.push(recorded({"refund": "P"}, origin="night", days_ago=-1))
+    shop.push(recorded({"refund": "P"}, origin="night", leg="replay", days_ago=-2))
+    refund = json.loads(shop("monitor", "scenarios", "--json").out)[0]
+    assert [run["batch_id"] for run in refund["runs"]] == [live, shop.batch, shop.batch]
 
 
 def test_where_no_run_is_stored_nothing_can_be_monitored(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
