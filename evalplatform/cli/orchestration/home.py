@@ -24,6 +24,7 @@ nux:
   enabled: false
 run_monitoring:
   enabled: true
+  poll_interval_seconds: 30
   free_slots_after_run_end_seconds: 60
 concurrency:
   runs:
