@@ -222,9 +222,10 @@ def test_one_check_that_fails_and_one_that_hangs_hide_no_other(project: Path):
 
 def test_a_secret_of_the_environment_is_cleared_from_whatever_a_check_says(project: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DAGSTER_POSTGRES_PASSWORD", "hunter2-hunter2")
-    said = "cannot open postgresql://me:other-secret@host/db?password=third (hunter2-hunter2)"
+    monkeypatch.setenv("EVALPLATFORM_SECRET_KEYS", "newer-key,older-key")
+    said = "cannot open postgresql://me:other-secret@host/db?password=third (hunter2-hunter2, older-key)"
     (finding,) = findings(project, Check("any", lambda _: [ok("any", said)]))
-    assert finding.found == "cannot open postgresql://me:***@host/db?password=*** (***)"
+    assert finding.found == "cannot open postgresql://me:***@host/db?password=*** (***, ***)"
 
 
 @pytest.mark.parametrize("said", ["pa55%2Fword%40mine", "pa55/word@mine"])

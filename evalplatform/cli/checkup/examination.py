@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 from evalplatform.cli.checkup.findings import Check, Finding, Patient, problem
 from evalplatform.kernel.errors import EvalplatformError, InputError
 from evalplatform.kernel.text import masked_url
+from evalplatform.project.deployment import variable_of
 
 SECRET_NAME = re.compile(r"(PASSWORD|SECRET|TOKEN|KEY)$")
 SHORTEST_SECRET_CHARS = 4  # what is shorter would black out ordinary words
@@ -53,6 +54,7 @@ def _secrets(patient: Patient) -> list[str]:
     settings = patient.opened.project.settings
     named = {endpoint.key_env for endpoint in settings.endpoints.values()}
     values = [value for name, value in patient.environ.items() if name in named or SECRET_NAME.search(name)]
+    values += patient.environ.get(variable_of("secret_keys"), "").split(",")
     values += [form for url in (settings.database, settings.storage) for form in _password_forms(url)]
     return [value for value in values if len(value) >= SHORTEST_SECRET_CHARS]
 

@@ -94,7 +94,7 @@ def test_a_domain_of_other_letters_is_told_to_the_server_in_its_own(server: Mail
     assert server.mails[0].recipients == ("ops@xn--mnchen-3ya.example",)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(subject=st.text(min_size=1), text=st.text())
 def test_no_subject_and_no_text_adds_a_header_or_a_recipient(subject: str, text: str):
     with running_mail_server() as server:
