@@ -10,6 +10,7 @@ import typer
 from evalplatform.cli.project import ProjectOption
 
 if TYPE_CHECKING:
+    from evalplatform.ports.batches import BatchStore
     from evalplatform.runs.records import Run
     from evalplatform.stages.batch_sides import BatchSide
 
@@ -20,9 +21,12 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def recording(
-    batch: Annotated[str, typer.Argument(metavar="BATCH", help="A batch id, or its last digits; or the file of a bundle.")],
     scenario: Annotated[str, typer.Argument(metavar="SCENARIO", help="The scenario's id.")],
     out: Annotated[Path, typer.Option(help="The file that is written.")],
+    batch: Annotated[
+        str | None,
+        typer.Option(show_default="the newest that is stored", help="A batch id, or its last digits; or the file of a bundle."),
+    ] = None,
     run: Annotated[str | None, typer.Option(show_default="the newest that passed", help="The run's id, as `run --json` prints it.")] = None,
     project: ProjectOption = None,
 ) -> int:
@@ -46,17 +50,27 @@ def recording(
 
 
 @contextmanager
-def _opened_side(batch: str, project: Path | None) -> Iterator["BatchSide"]:
+def _opened_side(batch: str | None, project: Path | None) -> Iterator["BatchSide"]:
     from evalplatform.cli.console import required_project
     from evalplatform.stages.batch_sides import bundle_side, is_bundle_path, matching_id, stored_side
     from evalplatform.wiring import OpenedProject
 
-    if is_bundle_path(batch):
+    if batch is not None and is_bundle_path(batch):
         yield bundle_side(Path(batch))
         return
     with OpenedProject(required_project(project)) as opened:
-        name = matching_id(batch, opened.batch_store.ids())
+        name = _newest(opened.batch_store) if batch is None else matching_id(batch, opened.batch_store.ids())
         yield stored_side(name, batches=opened.batch_store, objects=opened.store)
+
+
+def _newest(batches: "BatchStore") -> str:
+    """Return the id of the newest batch that has runs to record, legs of nights aside."""
+    from evalplatform.kernel.errors import InputError
+
+    newest = next((batch for batch in batches.batches() if batch.retention != "expired" and not batch.is_leg), None)
+    if newest is None:
+        raise InputError("there is no batch: `evalplatform push` stores one, and --batch takes the file of a bundle.", field="--batch")
+    return newest.id
 
 
 def _chosen(side: "BatchSide", scenario: str, run_id: str | None) -> "Run":
@@ -64,7 +78,7 @@ def _chosen(side: "BatchSide", scenario: str, run_id: str | None) -> "Run":
     from evalplatform.kernel.errors import InputError, UnknownNameError
 
     if side.batch.retention == "expired":
-        raise InputError(f"{side.batch.id} has expired: its runs are no longer kept.", field="BATCH")
+        raise InputError(f"{side.batch.id} has expired: its runs are no longer kept.", field="--batch")
     runs = list(side.runs.runs())
     of_scenario = [run for run in runs if run.scenario_id == scenario]
     if not of_scenario:
@@ -76,5 +90,5 @@ def _chosen(side: "BatchSide", scenario: str, run_id: str | None) -> "Run":
     if not passing:
         kept = "" if side.batch.retention == "whole" else f" among those that are kept of it, being {side.batch.retention}"
         said = f"{side.batch.id} has no run of {scenario} that passed{kept}" if run_id is None else f"{run_id} did not pass"
-        raise InputError(f"{said}, and a recording is what the agent is held to.", field="BATCH" if run_id is None else "--run")
+        raise InputError(f"{said}, and a recording is what the agent is held to.", field="--batch" if run_id is None else "--run")
     return passing[-1]

@@ -101,14 +101,14 @@ def test_what_became_of_a_batch_is_said_wherever_it_is_read(runs: RunsProject, c
         assert f"the baseline {oldest.id} has expired, and its runs are no longer kept" in refused.out
     assert KEPT_SENTENCE in command("push", bundle, "--project", runs.folder).out
     recording = ("--out", tmp_path / "r.json", "--project", runs.folder)
-    assert f"{oldest.id} has expired: its runs are no longer kept" in command("batches", "recording", oldest.id, "refund", *recording).err
-    assert command("batches", "recording", old.id, "refund", *recording).code == 0
+    assert f"{oldest.id} has expired: its runs are no longer kept" in command("batches", "recording", "refund", "--batch", oldest.id, *recording).err
+    assert command("batches", "recording", "refund", "--batch", old.id, *recording).code == 0
 
 
 def test_a_scenario_of_which_no_passing_run_is_kept_is_said_to_be_so(runs: RunsProject, command: Command, tmp_path: Path) -> None:
     (old,) = pushed(runs, 31, letters="PF")
     command("batches", "retain", "--project", runs.folder)
-    ran = command("batches", "recording", old.id, "refund", "--out", tmp_path / "r.json", "--project", runs.folder)
+    ran = command("batches", "recording", "refund", "--batch", old.id, "--out", tmp_path / "r.json", "--project", runs.folder)
     assert ran.code == 2
     assert f"{old.id} has no run of refund that passed among those that are kept of it, being compacted" in ran.err
 

@@ -53,7 +53,7 @@ def watched(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -
         (tmp_path / "scenarios.yaml").write_text(re.sub(r", recording: [^}]*", "", scenarios))
         bundle = json.loads(command("run", "--json").out)["bundle"]
         for name in ("cancel", "lookup"):
-            assert command("batches", "recording", bundle, name, "--out", tmp_path / "rec" / f"{name}.json").code == 0
+            assert command("batches", "recording", name, "--batch", bundle, "--out", tmp_path / "rec" / f"{name}.json").code == 0
         (tmp_path / "scenarios.yaml").write_text(scenarios)
         agent.behave()
         yield Watched(tmp_path, agent)
