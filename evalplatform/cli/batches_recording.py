@@ -1,5 +1,6 @@
 """`evalplatform batches recording`: a run's trajectory as a file that a scenario can name as its recording."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,7 @@ def recording(
     ] = None,
     run: Annotated[str | None, typer.Option(show_default="the newest that passed", help="The run's id, as `run --json` prints it.")] = None,
     project: ProjectOption = None,
+    json_result: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:
     """Write a passing run's trajectory to a file, for `recording:` of its scenario: what the sentinel compares live runs with."""
     from evalplatform.cli.console import say
@@ -38,13 +40,15 @@ def recording(
 
     check_outputs([("--out", out)])
     with _opened_side(batch, project) as side:
-        chosen = _chosen(side, scenario, run)
+        batch_id, chosen = side.batch.id, _chosen(side, scenario, run)
         digests = [] if chosen.trajectory_digest is None else [chosen.trajectory_digest]
         with side.open_trajectories(digests) as read:
             trajectory = read(digests[0]) if digests else None
     if trajectory is None:
         raise InputError(f"the trajectory of the run {chosen.id} is no longer kept.")
     write_if_changed(out, trajectory_bytes(trajectory))
+    if json_result:
+        typer.echo(json.dumps({"scenario": scenario, "batch": batch_id, "run": chosen.id, "file": str(out)}, indent=2))
     say(f"the run {chosen.id} of {scenario} is in {out}")
     return 0
 

@@ -101,7 +101,8 @@ def test_what_became_of_a_batch_is_said_wherever_it_is_read(runs: RunsProject, c
         assert f"the baseline {oldest.id} has expired, and its runs are no longer kept" in refused.out
     assert KEPT_SENTENCE in command("push", bundle, "--project", runs.folder).out
     recording = ("--out", tmp_path / "r.json", "--project", runs.folder)
-    assert f"{oldest.id} has expired: its runs are no longer kept" in command("batches", "recording", "refund", "--batch", oldest.id, *recording).err
+    expired = command("batches", "recording", "refund", "--batch", oldest.id, *recording)
+    assert f"{oldest.id} has expired: its runs are no longer kept" in expired.err
     assert command("batches", "recording", "refund", "--batch", old.id, *recording).code == 0
 
 
