@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from evalplatform.adapters.agents.monitored import Resolve, open_monitored_agent, system_addresses
+from evalplatform.adapters.agents.monitored import CheckedResolver, Resolve, open_monitored_agent, system_addresses
 from evalplatform.adapters.clock import SystemClock
 from evalplatform.kernel.errors import EndpointRefusedError, HarnessError
+from evalplatform.monitoring.endpoints import checked_url
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest
 from evalplatform.ports.monitored_agent import MonitoredEndpoint
 from evalplatform.project.deployment import DeploymentSettings
@@ -193,6 +194,12 @@ def test_an_address_that_is_refused_as_it_is_written_is_never_looked_up(url: str
     with pytest.raises(EndpointRefusedError) as came:
         ask(url, nowhere)
     assert came.value.code == code
+
+
+def test_what_is_allowed_at_one_host_is_allowed_at_no_other() -> None:
+    resolver = CheckedResolver(checked_url("https://agent.test/", allow_http=False, internal_hosts=("agent.test",)), system_addresses)
+    with pytest.raises(EndpointRefusedError, match="endpoint_malformed"):
+        asyncio.run(resolver.resolve("localhost", 443))
 
 
 def test_plain_http_is_refused_where_the_deployment_does_not_allow_it() -> None:
