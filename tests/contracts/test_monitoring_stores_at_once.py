@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -118,19 +118,29 @@ def test_of_those_that_save_one_schedule_at_once_one_has_and_the_others_are_told
     assert stores[0].schedules() == (wanted[has_saved.index(True)],)
 
 
-def test_a_schedule_that_is_saved_while_keys_rotate_is_never_left_with_the_old_key(stores: list[SqlMonitoringStore]) -> None:
-    for number in range(ROUNDS):
-        before = schedule(f"s-{number}", auth=header("old"))
-        stores[0].save(before, replaces=None, entry=ENTRY)
-        after = before.with_changes(runs=3)
-        at_once(
-            stores,
-            lambda store: store.reseal_headers(lambda token: token.replace("old", "new"), entry=ENTRY),
-            lambda store, b=before, a=after: saved(store, lambda s: s.save(a, replaces=b, entry=ENTRY)),
-            lambda store: store.reseal_headers(lambda token: token.replace("old", "new"), entry=ENTRY),
-        )
-        found = stores[0].schedule(before.id)
-        assert found in (before.with_changes(auth=header("new")), after.with_changes(auth=header("new")))
+def test_a_header_value_that_is_saved_while_keys_rotate_is_not_overwritten_with_the_one_before(stores: list[SqlMonitoringStore]) -> None:
+    before, after = schedule(auth=header("old")), schedule(auth=header("another"))
+    stores[0].save(before, replaces=None, entry=ENTRY)
+    with ThreadPoolExecutor(1) as pool:
+        saving: list[Future[bool]] = []
+
+        def reseal(token: str) -> str:
+            saving.append(pool.submit(saved, stores[1], lambda store: store.save(after, replaces=before, entry=ENTRY)))
+            wait(saving, timeout=0.3)  # where nothing holds it back, it is through by then
+            return f"new {token}"
+
+        assert stores[0].reseal_headers(reseal, entry=ENTRY) == 1
+        assert not saving[0].result()
+    assert stores[0].schedules() == (before.with_changes(auth=header("new old")),)
+
+
+def test_keys_that_two_rotate_at_once_leave_each_value_sealed_by_both(stores: list[SqlMonitoringStore]) -> None:
+    for number in range(AT_ONCE):
+        stores[0].save(schedule(f"s-{number}", auth=header("t")), replaces=None, entry=ENTRY)
+    for rounds in range(1, ROUNDS + 1):
+        sealed = at_once(stores, *[lambda store: store.reseal_headers(lambda token: f"{token}+", entry=ENTRY)] * 2)
+        assert sealed == [AT_ONCE] * 2
+        assert {one.auth for one in stores[0].schedules()} == {header("t" + "++" * rounds)}
 
 
 ACTS = st.tuples(st.sampled_from(["begin", "finish", "record"]), st.integers(1, 3), st.sampled_from(["checked_clean", "checked_flagged"]))
