@@ -11,6 +11,11 @@ PRIVATE = {
     "assets/checks.py": {
         "dagster._core.definitions.asset_checks.asset_check_evaluation.AssetCheckEvaluationTargetMaterializationData",
     },
+    "assets/night_runs.py": {
+        "dagster._core.definitions.run_request.InstigatorType",
+        "dagster._core.scheduler.instigation.InstigatorStatus",
+        "dagster._core.scheduler.instigation.ScheduleInstigatorData",
+    },
     "assets/provenance.py": {
         "dagster._core.definitions.data_version.CODE_VERSION_TAG",
         "dagster._core.definitions.data_version.DATA_VERSION_IS_USER_PROVIDED_TAG",
@@ -35,6 +40,17 @@ PRIVATE = {
     "resources/celery_launcher.py": {
         "dagster._core.launcher.CheckRunHealthResult",
         "dagster._core.launcher.WorkerStatus",
+    },
+    "resources/local_launcher.py": {
+        "dagster._core.errors.DagsterUserCodeUnreachableError",
+        "dagster._core.launcher.CheckRunHealthResult",
+        "dagster._core.launcher.DefaultRunLauncher",
+        "dagster._core.launcher.WorkerStatus",
+        "dagster._core.storage.tags.GRPC_INFO_TAG",
+        "dagster._grpc.client.DagsterGrpcClient",
+        "dagster._grpc.types.CanCancelExecutionRequest",
+        "dagster._grpc.types.CanCancelExecutionResult",
+        "dagster._serdes.deserialize_value",
     },
     "resources/project.py": {"dagster._core.storage.tags.RETRY_NUMBER_TAG"},
 }

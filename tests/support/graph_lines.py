@@ -6,7 +6,7 @@ import dagster as dg
 
 
 def graph_lines(definitions: dg.Definitions) -> Iterator[str]:
-    """Assets, checks, jobs and sensors, one fact a line."""
+    """Assets, checks, jobs, schedules and sensors, one fact a line."""
     specs = (spec for asset in definitions.assets or [] for spec in asset.specs)
     checks = [check for asset in definitions.assets or [] for check in asset.check_specs]
     for spec in sorted(specs, key=lambda spec: spec.key):
@@ -24,6 +24,10 @@ def graph_lines(definitions: dg.Definitions) -> Iterator[str]:
         if not job.name.startswith("__"):
             yield f"job {job.name}: {', '.join(sorted(key.path[-1] for key in job.asset_layer.executable_asset_keys))}"
             yield f"  {job.description}"
+    for schedule in definitions.schedules or []:
+        assert isinstance(schedule, dg.ScheduleDefinition)
+        when = f"{schedule.cron_schedule} {schedule.execution_timezone}"
+        yield f"schedule {schedule.name}, {when}, {schedule.default_status.value}: {schedule.description}"
     for sensor in definitions.sensors or []:
         yield f"sensor {sensor.name}, every {sensor.minimum_interval_seconds} s, {sensor.default_status.value}: {sensor.description}"
 
