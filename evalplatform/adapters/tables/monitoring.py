@@ -34,10 +34,10 @@ class NightRow(TableRow, table=True):
     __table_args__ = (
         UniqueConstraint("tenant", "project", "night_key", name="uq_nights_key"),
         Index("ix_nights_newest", "tenant", "project", "slot_at", "night_key"),
-        Index("ix_nights_stream", "tenant", "project", "stream", "slot_at"),
+        Index("ix_nights_stream", "tenant", "project", "stream", "slot_at", "night_key"),
         # Sensors ask for these few again and again, among years of nights.
-        Index("ix_nights_state", "tenant", "project", "state", "slot_at"),
-        Index("ix_nights_open_alert", "tenant", "project", "is_alert_open", "slot_at"),
+        Index("ix_nights_state", "tenant", "project", "state", "slot_at", "night_key"),
+        Index("ix_nights_open_alert", "tenant", "project", "is_alert_open", "slot_at", "night_key"),
     )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=ROW_ID)

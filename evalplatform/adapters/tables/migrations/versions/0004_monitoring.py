@@ -40,9 +40,9 @@ def upgrade() -> None:
         sa.UniqueConstraint("tenant", "project", "night_key", name="uq_nights_key"),
     )
     op.create_index("ix_nights_newest", "nights", ["tenant", "project", "slot_at", "night_key"])
-    op.create_index("ix_nights_stream", "nights", ["tenant", "project", "stream", "slot_at"])
-    op.create_index("ix_nights_state", "nights", ["tenant", "project", "state", "slot_at"])
-    op.create_index("ix_nights_open_alert", "nights", ["tenant", "project", "is_alert_open", "slot_at"])
+    op.create_index("ix_nights_stream", "nights", ["tenant", "project", "stream", "slot_at", "night_key"])
+    op.create_index("ix_nights_state", "nights", ["tenant", "project", "state", "slot_at", "night_key"])
+    op.create_index("ix_nights_open_alert", "nights", ["tenant", "project", "is_alert_open", "slot_at", "night_key"])
 
 
 def downgrade() -> None:
