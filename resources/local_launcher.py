@@ -13,18 +13,17 @@ import grpc  # type: ignore[import-untyped]  # it ships no types
 
 # What a launcher answers run monitoring with, and where the default one notes the server of a run: documented, and not exported.
 from dagster._core.errors import DagsterUserCodeUnreachableError
-from dagster._core.launcher import CheckRunHealthResult, DefaultRunLauncher, WorkerStatus
+from dagster._core.launcher import CheckRunHealthResult, WorkerStatus
 from dagster._core.storage.tags import GRPC_INFO_TAG
 from dagster._grpc.client import DagsterGrpcClient
 from dagster._grpc.types import CanCancelExecutionRequest, CanCancelExecutionResult
-from dagster._serdes import deserialize_value
 
 ASKED_TIMES = 3
 ASKED_AGAIN_SECONDS = 1.0
 REPLY_SECONDS = 5
 
 
-class WatchedRunLauncher(DefaultRunLauncher):
+class WatchedRunLauncher(dg.DefaultRunLauncher):
     """Dagster's default launcher, whose runs fail when the server that executes them is gone, or no longer has them."""
 
     @property
@@ -36,7 +35,7 @@ class WatchedRunLauncher(DefaultRunLauncher):
         """Return what became of a started run's process, as the server that it was launched at says."""
         noted = run.tags.get(GRPC_INFO_TAG)
         if noted is None:
-            return CheckRunHealthResult(WorkerStatus.UNKNOWN, "It is not noted which code server executes the run.")
+            return CheckRunHealthResult(WorkerStatus.RUNNING, "No code server executes it: a process of its own does, and ends it itself.")
         server = json.loads(noted)
         client = DagsterGrpcClient(
             port=server.get("port"), socket=server.get("socket"), host=server["host"], use_ssl=bool(server.get("use_ssl", False))
@@ -49,7 +48,7 @@ class WatchedRunLauncher(DefaultRunLauncher):
                     return CheckRunHealthResult(WorkerStatus.RUNNING, "Its code server is there, and too busy to answer.")
                 time.sleep(ASKED_AGAIN_SECONDS)
                 continue
-            if deserialize_value(reply, CanCancelExecutionResult).can_cancel:
+            if dg.deserialize_value(reply, CanCancelExecutionResult).can_cancel:
                 return CheckRunHealthResult(WorkerStatus.RUNNING)
             return CheckRunHealthResult(WorkerStatus.FAILED, "Its code server no longer has the run's process.")
         return CheckRunHealthResult(WorkerStatus.FAILED, "The code server that executed the run does not answer.")

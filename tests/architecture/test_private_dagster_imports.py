@@ -44,13 +44,11 @@ PRIVATE = {
     "resources/local_launcher.py": {
         "dagster._core.errors.DagsterUserCodeUnreachableError",
         "dagster._core.launcher.CheckRunHealthResult",
-        "dagster._core.launcher.DefaultRunLauncher",
         "dagster._core.launcher.WorkerStatus",
         "dagster._core.storage.tags.GRPC_INFO_TAG",
         "dagster._grpc.client.DagsterGrpcClient",
         "dagster._grpc.types.CanCancelExecutionRequest",
         "dagster._grpc.types.CanCancelExecutionResult",
-        "dagster._serdes.deserialize_value",
     },
     "resources/project.py": {"dagster._core.storage.tags.RETRY_NUMBER_TAG"},
 }
