@@ -19,6 +19,7 @@ from evalplatform.kernel.values import Value
 from evalplatform.monitoring.slots import local_slot, next_local_time
 from evalplatform.project.entitlements import Entitlements, Feature
 from evalplatform.project.timezones import known_timezone
+from evalplatform.runs.mail_address import is_mail_address
 from evalplatform.runs.night import SENTINEL
 from evalplatform.runs.schedule import (
     DAY_SECONDS,
@@ -44,10 +45,7 @@ NEW: dict[str, Any] = {
     "is_on": True,
     "endpoint_url": None,
 }
-MOST_ADDRESS_CHARS = 254  # RFC 5321 4.5.3.1.3, less the angle brackets
 SHOWN_CHARS = 80
-_LOCAL_ATOM, _DOMAIN_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+", r"[^\s@<>()\[\],:;\\\".]+"
-_MAIL_ADDRESS = re.compile(rf"{_LOCAL_ATOM}(\.{_LOCAL_ATOM})*@{_DOMAIN_ATOM}(\.{_DOMAIN_ATOM})*")
 _HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
 
 
@@ -247,11 +245,6 @@ def drafted_schedule(
 def switched_schedule(stored: Schedule, *, is_on: bool, actor: str, now: datetime) -> Schedule:
     """Return a schedule that is on paused, or one that is paused resumed from now on: the slots of a pause are not due afterwards."""
     return stored.with_changes(is_on=is_on, active_since=now if is_on else stored.active_since, saved_by=actor, saved_at=now)
-
-
-def is_mail_address(text: str) -> bool:
-    """Say whether a text is one mail address that any server takes, ASCII before the `@`, and neither a name nor a second one beside it."""
-    return len(text) <= MOST_ADDRESS_CHARS and text.isprintable() and _MAIL_ADDRESS.fullmatch(text) is not None
 
 
 def duration_words(seconds: int) -> str:

@@ -13,10 +13,13 @@ from evalplatform.project.entitlements import Entitlements
 from evalplatform.project.plugin_list import PluginRefs
 from evalplatform.project.policy import Policy, SuiteChecks
 from evalplatform.project.timezones import known_timezone
+from evalplatform.runs.mail_address import checked_mail_address
+from evalplatform.runs.schedule import MOST_RECIPIENTS
 
 Id = Annotated[str, StringConstraints(pattern=f"^{KEY_PATTERN.pattern}$", max_length=60)]
 Text = Annotated[str, StringConstraints(min_length=1)]
 TimeOfDay = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
+MailAddress = Annotated[str, AfterValidator(checked_mail_address)]
 TimezoneName = Annotated[str, AfterValidator(known_timezone)]
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
@@ -124,6 +127,9 @@ class SentinelSettings(Value):
         default=0.1, strict=True, gt=0, lt=1, description="How often a run fails while nothing has changed; drift is told against it."
     )
     max_cost_usd: float | None = Field(default=None, strict=True, gt=0, description="The most that a night may spend on the agent.")
+    recipients: tuple[MailAddress, ...] = Field(
+        default=(), max_length=MOST_RECIPIENTS, description="Who is mailed when what stands after a night has changed."
+    )
 
 
 class RetentionSettings(Value):

@@ -116,7 +116,8 @@ def end_abandoned(context: MonitoringContext) -> None:
     for night in context.store.pending():
         if night.stream != SENTINEL or night.began_at is None or context.clock.now() - night.began_at < ABANDONED_AFTER:
             continue
-        finish_night(context, night.with_changes(state="check_failed", reason="missed_slot", detail=INTERRUPTED), recipients=())
+        failed = night.with_changes(state="check_failed", reason="missed_slot", detail=INTERRUPTED)
+        finish_night(context, failed, recipients=context.project.settings.sentinel.recipients)
         remove_legs(nights_folder(context.project), night.key)
 
 
@@ -179,7 +180,7 @@ class _Sentinel:
             live_batch=None if live is None else live.batch.id,
             cost=meter.cost(requests=0 if live is None else live.made, legs=(replay, live)),
         )
-        finished = finish_night(self.context, ended, recipients=())
+        finished = finish_night(self.context, ended, recipients=self.context.project.settings.sentinel.recipients)
         remove_legs(nights_folder(self.context.project), night.key)
         return finished
 

@@ -103,7 +103,7 @@ def record_missed_days(context: MonitoringContext, *, since: datetime, before: d
         record_failed(
             context,
             Night(source="sentinel", stream=SENTINEL, slot=slot, state="check_failed", reason="missed_slot", detail=SKIPPED),
-            recipients=(),
+            recipients=context.project.settings.sentinel.recipients,
         )
         for slot in _missed_slots(context, since, before)
     )
@@ -130,8 +130,9 @@ def ended_for_good(context: MonitoringContext, day: date, *, ended_attempts: int
     if night is None:
         slot = slot_of_day(settings, day)
         failed = Night(source="sentinel", stream=SENTINEL, slot=slot, state="check_failed", reason="missed_slot", detail=detail)
-        return record_failed(context, failed, recipients=())
-    ended = finish_night(context, night.with_changes(state="check_failed", reason="missed_slot", detail=detail), recipients=())
+        return record_failed(context, failed, recipients=settings.recipients)
+    failed = night.with_changes(state="check_failed", reason="missed_slot", detail=detail)
+    ended = finish_night(context, failed, recipients=settings.recipients)
     remove_legs(nights_folder(context.project), night.key)
     return ended
 

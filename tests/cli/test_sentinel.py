@@ -170,6 +170,22 @@ def test_the_project_file_says_how_the_sentinel_runs_where_no_flag_does(watched:
     assert night["scenarios"][0]["graded"] == 3
 
 
+def test_the_projects_recipients_are_told_of_a_change_and_of_nothing_else(watched: Watched, command: Command) -> None:
+    (watched.folder / "evalplatform.yaml").write_text(
+        "version: 1\nproject: watched\nscenarios: scenarios.yaml\nsentinel: {recipients: [ann@example.com]}\n"
+    )
+    for plan, kind in (({}, None), ({"cancel": "F"}, "drift_detected"), ({"cancel": "F"}, None), ({}, "recovered")):
+        watched.agent.behave(**plan)
+        command("sentinel", "--scenario", "cancel")
+        alert = watched.nights[0].alert
+        assert (None if alert is None else alert.kind) == kind
+        assert kind is None or [one.address for one in alert.deliveries] == ["ann@example.com"]  # type: ignore[union-attr]
+    (watched.folder / "evalplatform.yaml").write_text("version: 1\nproject: watched\nsentinel: {recipients: [ann]}\n")
+    refused = command("sentinel")
+    assert refused.code == 2
+    assert "evalplatform.yaml:3: sentinel.recipients.0: must be one mail address" in refused.err
+
+
 def test_a_night_that_was_killed_is_gone_on_with_and_nothing_finished_is_asked_again(watched: Watched, command: Command) -> None:
     watched.agent.behave(cancel="PPPPS")
     with started("sentinel", "--runs", "5", folder=watched.folder) as process:

@@ -16,12 +16,12 @@ from evalplatform.monitoring.schedule_rules import (
     checked_request,
     drafted_schedule,
     duration_words,
-    is_mail_address,
     kept_header,
     switched_schedule,
 )
 from evalplatform.monitoring.slots import due_slots, next_slot
 from evalplatform.project.entitlements import Entitlements
+from evalplatform.runs.mail_address import is_mail_address
 from evalplatform.runs.schedule import DAY_SECONDS, HOUR_SECONDS, Pin, Schedule, StoredHeader
 
 NOW = datetime(2026, 12, 1, 14, 37, 12, tzinfo=UTC)
