@@ -3,7 +3,7 @@
 from pydantic import AwareDatetime, Field, JsonValue
 
 from evalplatform.kernel.values import Value
-from evalplatform.ports.labels import ONE_LINE
+from evalplatform.runs.records import ONE_LINE
 
 
 class AuditEntry(Value):
