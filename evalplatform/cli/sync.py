@@ -50,7 +50,9 @@ def report_lines(report: "SyncReport") -> Iterator[str]:
     for suite in report.suites:
         lines = list(_suite_lines(suite, would="would be " if report.dry_run else ""))
         yield from lines or [f"{suite.suite}: everything is as the project file asks"]
-    yield from _batch_lines(report.batches, would="would be " if report.dry_run else "")
+    would = "would be " if report.dry_run else ""
+    yield from _batch_lines(report.batches, would=would)
+    yield from _reported_lines("nights", report.nights.reported, report.nights.reported_checks, would=would)
     yield _location_line(report.code_location)
 
 

@@ -61,10 +61,14 @@ def _settings(instance: "dg.DagsterInstance", patient: Patient) -> list[Finding]
     elif not monitoring.get("free_slots_after_run_end_seconds"):
         fix = "Set run_monitoring.free_slots_after_run_end_seconds in dagster.yaml."
         found.append(warning(CHECK, "a cancelled run keeps its pool's slot for ever.", fix=fix))
+    if monitoring.get("enabled") and not instance.run_launcher.supports_check_run_worker_health:
+        fix = "Set run_launcher in dagster.yaml: {module: resources.local_launcher, class: WatchedRunLauncher}."
+        found.append(warning(CHECK, "a run that dies with its code server reads as going on for ever.", fix=fix))
     if instance.telemetry_enabled:
         found.append(warning(CHECK, "telemetry is sent to Dagster's makers.", fix="Set telemetry.enabled: false in dagster.yaml."))
     if RUNS_VARIABLE not in patient.refused:  # otherwise the environment's own line says what is wrong
         found += _pools(instance, patient.opened.project.deployment.runs_per_endpoint)
+    found += _places(instance, patient)
     return found or [ok(CHECK, "runs are monitored, slots freed, pools limited; no telemetry.")]
 
 
@@ -82,6 +86,20 @@ def _pools(instance: "dg.DagsterInstance", runs_per_endpoint: int) -> list[Findi
         )
         return [warning(CHECK, found, fix=fix)]
     return [warning(CHECK, f"{plural(limit, 'run')} at a time use 1/{runs_per_endpoint} of an endpoint's limits each.", fix=fix)]
+
+
+def _places(instance: "dg.DagsterInstance", patient: Patient) -> list[Finding]:
+    """Say whether nights may take every place of the run queue; nothing of a project that has none."""
+    from assets.monitoring_partitions import NIGHT_TAG
+
+    queue = instance.get_concurrency_config().run_queue_config
+    if patient.opened.project.settings.scenarios is None or queue is None:
+        return []
+    of_nights = [int(limit["limit"]) for limit in queue.tag_concurrency_limits if limit["key"] == NIGHT_TAG and not limit.get("value")]
+    if queue.max_concurrent_runs < 0 or (of_nights and min(of_nights) < queue.max_concurrent_runs):
+        return []
+    fix = f"Set concurrency.runs.tag_concurrency_limits: [{{key: {NIGHT_TAG}, limit: 1}}] in dagster.yaml, with more max_concurrent_runs."
+    return [warning(CHECK, "nights may take every place of the run queue, so that backfills wait for them.", fix=fix)]
 
 
 def _partitions(instance: "dg.DagsterInstance", patient: Patient) -> list[Finding]:

@@ -58,6 +58,13 @@ class SyncedBatches(Value):
     reported_checks: tuple[ReportedCheck, ...] = ()
 
 
+class SyncedNights(Value):
+    """What was told of nights that Dagster did not know as materialized: their artifact paths, and their checks."""
+
+    reported: tuple[str, ...] = ()
+    reported_checks: tuple[ReportedCheck, ...] = ()
+
+
 class CodeLocation(Value):
     """What the code location was seen to have loaded, from what its partitions sensor last wrote down.
 
@@ -85,6 +92,7 @@ class SyncReport(Value):
     dry_run: bool
     suites: tuple[SyncedSuite, ...]
     batches: SyncedBatches = SyncedBatches()
+    nights: SyncedNights = SyncedNights()
     code_location: CodeLocation
 
 
@@ -108,6 +116,7 @@ def sync_project(project: Project, home: Path, *, dry_run: bool) -> SyncReport:
             dry_run=dry_run,
             suites=tuple(_suite(suite_id, changes, opened, instance, dry_run=dry_run) for suite_id in project.settings.suites),
             batches=_batches(opened, instance, dry_run=dry_run),
+            nights=_nights(opened, instance, dry_run=dry_run),
             code_location=seen_code_location(instance, project),
         )
 
@@ -173,6 +182,24 @@ def _batches(opened: OpenedProject, instance: "dg.DagsterInstance", *, dry_run: 
         for result in report_batch_artifact(instance, context, manifest)
     ]
     return SyncedBatches(added=tuple(added), reported=tuple(manifest.artifact.path for manifest in found), reported_checks=tuple(checks))
+
+
+def _nights(opened: OpenedProject, instance: "dg.DagsterInstance", *, dry_run: bool) -> SyncedNights:
+    from assets.monitoring_reconcile import report_night, unreported_nights
+    from assets.night_runs import NightRuns
+    from evalplatform.stages.night_legs import nights_folder
+    from evalplatform.stages.night_reports import night_artifact
+
+    if not opened.holds_batches():  # no night is without: neither a schedule nor a sentinel's night
+        return SyncedNights()
+    context = opened.monitoring_context()
+    found = list(unreported_nights(instance, context.store.nights(), NightRuns(instance, nights_folder(opened.project))))
+    checks = [
+        ReportedCheck(check=result.check_name, path=night_artifact(context, night).path, passed=result.passed)
+        for night in ([] if dry_run else found)
+        for result in report_night(instance, context, night)
+    ]
+    return SyncedNights(reported=tuple(night_artifact(context, night).path for night in found), reported_checks=tuple(checks))
 
 
 def _registered(register: KeyRegister, group: KeyGroup, key: str) -> SyncedKey:
