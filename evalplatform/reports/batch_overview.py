@@ -8,12 +8,13 @@ from evalplatform.kernel.text import plural
 from evalplatform.reports import words
 from evalplatform.reports.batch_comparison_words import AS_RECORDED, TOLERANCE_WORDS, count_words, partial_words, shortfall_words
 from evalplatform.reports.visible import one_line, with_visible_spaces
-from evalplatform.runs.records import Batch, ScanCoverage
+from evalplatform.runs.records import Batch, Origin, ScanCoverage
 
 LIST_TITLES = ("Batch", "Commit", "Branch", "Recorded (UTC)", "Runs", "Passed/graded", "State")
 SCENARIO_TITLES = ("Scenario", "Passed/graded", "Planned", "Tier", "Path tolerance", "Violations")
 COMMIT_CHARS = 12
 NOT_DECLARED = "not declared"
+ORIGIN_WORDS: dict[Origin, str] = {"run": "", "import": ", imported", "night": ", leg of a night"}
 
 
 def batch_list_lines(batches: Sequence[Batch], continued: Mapping[str, str]) -> Iterator[str]:
@@ -65,7 +66,7 @@ def _facts(batch: Batch) -> Iterator[tuple[str, str]]:
     yield "agent", header.agent
     yield "model", header.model or words.MISSING
     yield "judge", header.judge
-    yield "recorded", f"{header.recorded_at:%Y-%m-%d %H:%M:%S} UTC{', imported' if header.origin == 'import' else ''}"
+    yield "recorded", f"{header.recorded_at:%Y-%m-%d %H:%M:%S} UTC{ORIGIN_WORDS[header.origin]}"
     then = "" if batch.retention == "whole" else AS_RECORDED
     yield "runs", f"{batch.run_count:,}: {batch.passed_runs:,} passed of {batch.graded_runs:,} graded{then}"
     yield "violations", f"{coverage_words(batch.coverage)}{then}"
@@ -79,7 +80,8 @@ def _list_cells(batch: Batch, continued_as: str | None) -> tuple[str, ...]:
     gone_on_with = [] if continued_as is None else [f"continued as {continued_as}"]
     partial = [partial_words(batch)] if batch.is_partial else []
     truncated = ["truncated"] if batch.truncated else []
-    lacks = [*gone_on_with, *partial, *truncated, *([batch.retention] if batch.retention != "whole" else [])]
+    of_night = ["leg of a night"] if batch.is_leg else []
+    lacks = [*of_night, *gone_on_with, *partial, *truncated, *([batch.retention] if batch.retention != "whole" else [])]
     return (
         batch.id,
         shortened,

@@ -94,6 +94,9 @@ def test_a_quiet_night_exits_with_0_and_both_legs_are_stored_and_taken_by_no_com
         assert {name: one.planned_runs for name, one in live.header.scenarios.items()} == {"cancel": 2, "lookup": 2, "unrecorded": 2}
         assert opened.batch_store.ids(with_legs=False) == ()
         assert replay.header.policy is None
+    listed = command("batches", "list").out.splitlines()[1:]
+    assert [line.endswith("leg of a night") for line in listed] == [True, True]
+    assert ", leg of a night" in command("batches", "show", live.id).out
     none = command("diff")
     assert none.code == 2
     assert "batch" in none.err
