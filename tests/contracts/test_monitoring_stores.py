@@ -1,7 +1,7 @@
 """What every monitoring store promises, over every one there is: schedules, nights and alerts, as they are written and read."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta, timezone
 from pathlib import Path
@@ -16,7 +16,8 @@ from evalplatform.adapters.monitoring.open import open_monitoring_store
 from evalplatform.adapters.monitoring.sql import SqlMonitoringStore, audit_table, nights_table, schedules_table
 from evalplatform.adapters.tables.engine import database_engine, read_transaction, write_transaction
 from evalplatform.adapters.tables.schema import migrate
-from evalplatform.kernel.errors import CredentialUnreadableError, InputError
+from evalplatform.kernel.errors import CredentialUnreadableError, InputError, MonitoringError
+from evalplatform.ports.monitoring import ProjectSchedule
 from evalplatform.runs.night import Alert, Delivery, Night
 from evalplatform.runs.remembered_gate import GateReport, RememberedGate
 from tests.support.monitoring_values import ENTRY, FIRST, FULL_NIGHT, FULL_SCHEDULE, OPEN_ALERT, ended, header, night, schedule
@@ -105,6 +106,26 @@ def test_a_schedule_that_somebody_removed_meanwhile_does_not_come_back(url: str,
     with pytest.raises(InputError, match="changed by somebody else meanwhile"):
         store.save(schedule(runs=4), replaces=schedule(), entry=ENTRY)
     assert (rows(url, schedules_table), rows(url, audit_table)) == ([], [])
+
+
+def test_a_schedule_that_does_not_fit_beside_the_tenants_others_is_not_stored(url: str, store: SqlMonitoringStore) -> None:
+    seen: list[Sequence[ProjectSchedule]] = []
+
+    def refuses(found: Sequence[ProjectSchedule]) -> None:
+        seen.append(found)
+        raise MonitoringError("allowance_exceeded", "it does not fit.", field="scenarios")
+
+    with opened(url, project="alpha") as alpha, opened(url, tenant="acme") as foreign:
+        alpha.save(schedule("a"), replaces=None, entry=ENTRY, check=seen.append)
+        foreign.save(schedule("f"), replaces=None, entry=ENTRY, check=seen.append)
+        with pytest.raises(MonitoringError, match="it does not fit"):
+            store.save(schedule("b"), replaces=None, entry=ENTRY, check=refuses)
+        with pytest.raises(MonitoringError, match="it does not fit"):
+            alpha.save(schedule("a", runs=4), replaces=schedule("a"), entry=ENTRY, check=refuses)
+        as_it_was = [("alpha", schedule("a"))]
+        assert [[tuple(one) for one in found] for found in seen] == [[], [], as_it_was, as_it_was]
+        assert [tuple(one) for one in store.tenant_schedules()] == as_it_was
+    assert len(rows(url, audit_table)) == 2
 
 
 def test_the_schedules_of_all_of_a_tenants_projects_are_found_and_no_other_tenants(url: str, store: SqlMonitoringStore) -> None:

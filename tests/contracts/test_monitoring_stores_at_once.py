@@ -18,13 +18,14 @@ from hypothesis import strategies as st
 from evalplatform.adapters.monitoring.open import open_monitoring_store
 from evalplatform.adapters.monitoring.sql import SqlMonitoringStore
 from evalplatform.kernel.errors import InputError
+from evalplatform.ports.monitoring import ProjectSchedule
 from evalplatform.runs.night import Night
 from tests.support.killed_monitoring_writes import WRITES
 from tests.support.monitoring_values import ENTRY, OPEN_ALERT, ended, header, night, schedule
 
 REPOSITORY = Path(__file__).parents[2]
 AT_ONCE = 5
-ROUNDS = 6
+ROUNDS = 4
 HOURS = count()
 Done = TypeVar("Done")
 Write = Callable[[SqlMonitoringStore], Done]
@@ -118,6 +119,21 @@ def test_of_those_that_save_one_schedule_at_once_one_has_and_the_others_are_told
     assert stores[0].schedules() == (wanted[has_saved.index(True)],)
 
 
+def test_of_those_that_save_at_once_in_several_projects_only_as_many_as_the_tenant_may_have_do(url: str) -> None:
+    def at_most_two(found: Sequence[ProjectSchedule]) -> None:
+        if len(found) >= 2:
+            raise InputError("two are enough.")
+
+    with ExitStack() as opened:
+        stores = [open_monitoring_store(url, project=f"p-{number}", tenant="default") for number in range(AT_ONCE)]
+        for store in stores:
+            opened.callback(store.close)
+        new = [schedule(f"s-{number}") for number in range(AT_ONCE)]
+        write = [lambda s, one=one: saved(s, lambda store: store.save(one, replaces=None, entry=ENTRY, check=at_most_two)) for one in new]
+        assert sorted(at_once(stores, *write)) == [False, False, False, True, True]
+        assert len(stores[0].tenant_schedules()) == 2
+
+
 def test_a_header_value_that_is_saved_while_keys_rotate_is_not_overwritten_with_the_one_before(stores: list[SqlMonitoringStore]) -> None:
     before, after = schedule(auth=header("old")), schedule(auth=header("another"))
     stores[0].save(before, replaces=None, entry=ENTRY)
@@ -146,7 +162,7 @@ def test_keys_that_two_rotate_at_once_leave_each_value_sealed_by_both(stores: li
 ACTS = st.tuples(st.sampled_from(["begin", "finish", "record"]), st.integers(1, 3), st.sampled_from(["checked_clean", "checked_flagged"]))
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(ACTS, max_size=8))
 def test_whatever_attempts_do_in_whatever_order_a_night_ends_once_and_by_the_attempt_that_has_it(
     stores: list[SqlMonitoringStore], acts: list[tuple[Act, int, str]]
