@@ -5,7 +5,7 @@ a batch as it was, or as it is to be with a note that the next retention goes on
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -129,26 +129,30 @@ def _retained(
         is_done = context.batches.compact(batch.id, keep=parted.kept, entry=entry)
     else:
         is_done = context.batches.expire(batch.id, entry=entry)
-    return [retained] if is_done else [], _looked_at(context, note)
+    # Not by the note: another retention may have looked at that before the runs went, and found all in use.
+    gone = _removed_unused(context, sorted(parted.trajectories))
+    context.objects.delete(note)
+    return [retained] if is_done else [], gone
 
 
 def _go_on(context: RunsContext) -> int:
-    """Look at the trajectories in the notes of retentions that were killed, and return how many went."""
-    notes = [info.key for info in context.objects.list(_notes_folder(context))]
-    return sum(_looked_at(context, note) for note in notes)
+    """Remove what no run names of the trajectories in notes of retentions that were killed, then the notes; return how many there were."""
+    removed = 0
+    for note in [info.key for info in context.objects.list(_notes_folder(context))]:
+        try:
+            digests: list[str] = orjson.loads(context.objects.get(note))
+        except ObjectNotFoundError:  # that retention was not killed, and is done
+            continue
+        removed += _removed_unused(context, digests)
+        context.objects.delete(note)
+    return removed
 
 
-def _looked_at(context: RunsContext, note: str) -> int:
-    """Remove those trajectories of a note that no run names, then the note, and return how many there were."""
-    try:
-        digests: list[str] = orjson.loads(context.objects.get(note))
-    except ObjectNotFoundError:  # another retention was here first
-        return 0
+def _removed_unused(context: RunsContext, digests: Sequence[str]) -> int:
+    """Remove those of the trajectories that no run names, and return how many there were."""
     remove = partial(remove_blobs, context.objects)
     chunks = (digests[start : start + TRAJECTORIES_AT_ONCE] for start in range(0, len(digests), TRAJECTORIES_AT_ONCE))
-    removed = sum(context.batches.remove_unused(chunk, remove) for chunk in chunks)
-    context.objects.delete(note)
-    return removed
+    return sum(context.batches.remove_unused(chunk, remove) for chunk in chunks)
 
 
 def _notes_folder(context: RunsContext) -> str:

@@ -248,6 +248,27 @@ def test_a_retention_that_is_killed_at_any_write_is_finished_by_the_next_one(ope
     assert writes >= 10
 
 
+def test_another_retention_at_the_same_time_leaves_no_trajectory_behind(opened: OpenedProject) -> None:
+    pushed(opened, 31, {"refund": "PFP"})
+
+    class GoneOnWith(Passing):
+        """The other one takes the note of this one for that of a killed one, before any run has gone."""
+
+        def put(self, key: str, data: bytes, *, if_absent: bool = False) -> None:
+            self.inner.put(key, data, if_absent=if_absent)
+            other = replace(opened.runs_context(), batches=NoBatches(opened.batch_store))
+            retain_runs(other, opened.monitoring_store, actor="other")
+            assert list(opened.store.list(NOTES_FOLDER)) == []
+
+    class NoBatches(Passing):
+        def batches(self) -> Iterator[Batch]:
+            return iter(())
+
+    retain_runs(replace(opened.runs_context(), objects=GoneOnWith(opened.store)), opened.monitoring_store, actor="daily")
+    assert len(trajectories(opened)) == 1
+    assert trajectories(opened) == named_trajectories(opened)
+
+
 class RetainedBeforeAdding(Passing):
     """A batch store of a push that retention overtakes: trajectories it has just found in the store are gone when its batch is added."""
 
