@@ -12,6 +12,7 @@ from assets.partitions import suite_partitions
 from evalplatform.kernel.errors import ProjectFileError
 from evalplatform.kernel.keys import checked_key
 from evalplatform.project.load import load_project
+from tests.support.runs_project import SCENARIOS, RunsProject
 from tests.support.starter import starter
 from tests.support.starter_project import StarterProject
 
@@ -43,6 +44,29 @@ def test_a_bar_in_a_key_makes_its_partitions_vanish_in_dagster(tmp_path: Path) -
         with partition_loading_context(dynamic_partitions_store=instance):
             assert instance.get_dynamic_partitions("kettle.cells") == ["a|b", "c"]
             assert [str(key) for key in partitions.scores.get_partition_keys()] == ["c|1"]
+
+
+def test_nights_have_one_dimension_though_dagster_takes_days_beside_dynamic_keys(tmp_path: Path) -> None:
+    """G06: the pinned version ends such a step well; earlier ones did not, so that no asset of ours depends on it."""
+    days = dg.DailyPartitionsDefinition("2025-11-30", end_date="2025-12-02")
+    both = dg.MultiPartitionsDefinition({"day": days, "stream": dg.DynamicPartitionsDefinition(name="streams")})
+
+    @dg.asset(partitions_def=both)
+    def nights() -> dg.MaterializeResult[None]:
+        return dg.MaterializeResult(data_version=dg.DataVersion("1"))
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        instance.add_dynamic_partitions("streams", ["checkout"])
+        key = dg.MultiPartitionKey({"day": "2025-12-01", "stream": "checkout"})
+        assert dg.materialize([nights], partition_key=key, instance=instance).success
+        assert instance.get_materialized_partitions(nights.key) == {str(key)}
+
+    runs = RunsProject.written_to(tmp_path / "project", scenarios=SCENARIOS)
+    partitions = {node.key.path[-1]: node.partitions_def for node in runs.definitions.resolve_asset_graph().asset_nodes}
+    for asset in ("sentinel_nights", "monitoring_nights"):
+        assert isinstance(partitions[asset], dg.DynamicPartitionsDefinition)
+    times = (dg.TimeWindowPartitionsDefinition, dg.MultiPartitionsDefinition)
+    assert not [asset for asset, definition in partitions.items() if isinstance(definition, times)]
 
 
 @pytest.mark.parametrize("awkward", [key for key in AWKWARD if key != "0.94-to-0.95"])

@@ -156,6 +156,9 @@ SHOWN_BY: dict[str, list[str]] = {
         "tests/orchestration/test_partition_key_pitfalls.py::test_a_cell_or_judge_of_such_an_id_is_refused_with_its_line",
         "tests/orchestration/test_partition_key_pitfalls.py::test_a_key_with_dots_is_a_partition_like_any_other",
     ],
+    "G06": [
+        "tests/orchestration/test_partition_key_pitfalls.py::test_nights_have_one_dimension_though_dagster_takes_days_beside_dynamic_keys"
+    ],
     "G07": [
         f"{HERE}::test_a_cancelled_run_does_not_keep_its_pool_slot",
         "tests/system/test_pools.py::test_a_cancelled_run_does_not_keep_its_pool_slot",
@@ -171,7 +174,6 @@ SHOWN_BY: dict[str, list[str]] = {
 LATER = {
     "S01": "skill selection measures no arm yet: the kind skill-catalog is not there",
     "S03": "query sets of other tools are read with skill selection",
-    "G06": "no partition is by time yet: the nights of monitoring will be the first",
 }
 
 
