@@ -1,8 +1,7 @@
 """The partitions of monitoring: nights by their key, the sentinel's by local day. Of one dimension each, and no time partitions.
 
 A night is not a span of time that could be filled in later: an agent is asked when the night is due, or never. So a partition is there once
-its night was asked for or recorded, and none stands for a day on which nothing was due. A dimension of time beside a dynamic one has failed
-at the end of steps in versions of Dagster; keys of one dimension depend on none.
+its night was asked for or recorded, and none stands for a day on which nothing was due.
 """
 
 from collections.abc import Iterable
