@@ -22,6 +22,8 @@ SENSOR_NAME = "monitoring"
 EVERY_SECONDS = 30
 MAX_REPORTED = 25
 """The most nights that one look reports. Each takes the reading of both its legs."""
+REPORT_SECONDS = 20.0
+"""After so long it reports no further one: a look has a minute in all."""
 
 _DESCRIPTION = (
     "Asks for the night of every schedule whose slot is due, one night of a schedule at a time. **Asks agents**, as the schedules say. "
@@ -50,11 +52,9 @@ def monitoring_sensor(project_file: Path) -> dg.SensorDefinition:
         with OpenedProject(project) as opened:
             nights = opened.monitoring_context()
             due = due_nights(nights, runs)
-            reported = list(islice(unreported_nights(context.instance, _candidates(nights, due), runs), MAX_REPORTED))
-            for night in reported:
-                report_night(context.instance, nights, night)
+            reported = _reported(context.instance, nights, due, runs)
         if not due.to_run:
-            told = f" Told of {plural(len(reported), 'night')} that ended without a run." if reported else ""
+            told = f" Told of {plural(reported, 'night')} that ended without a run." if reported else ""
             return dg.SkipReason(f"No night is to be started.{told}")
         keys = unregistered(context.instance, NIGHTS, [one.key for one in due.to_run])
         return dg.SensorResult(
@@ -63,6 +63,18 @@ def monitoring_sensor(project_file: Path) -> dg.SensorDefinition:
         )
 
     return monitoring
+
+
+def _reported(instance: dg.DagsterInstance, context: MonitoringContext, due: DueNights, runs: NightRuns) -> int:
+    """Report nights that Dagster does not know of, as many as there is time for, and return how many; the next look goes on."""
+    until_seconds = context.clock.monotonic_seconds() + REPORT_SECONDS
+    reported = 0
+    for night in islice(unreported_nights(instance, _candidates(context, due), runs), MAX_REPORTED):
+        report_night(instance, context, night)
+        reported += 1
+        if context.clock.monotonic_seconds() > until_seconds:
+            break
+    return reported
 
 
 def _candidates(context: MonitoringContext, due: DueNights) -> Iterator[Night]:
