@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from evalplatform.project.load import load_project
+from evalplatform.project.yaml_file import plain, read_yaml_mapping
 from evalplatform.questions.read import read_question_set
 from evalplatform.reports.html import write_arms_html
 from evalplatform.stages import arm_answers, question_set
@@ -266,5 +267,5 @@ def test_a_cancelled_run_does_not_keep_its_pool_slot(tmp_path: Path) -> None:
     from evalplatform.cli.orchestration.home import prepare_dagster_home
 
     home = prepare_dagster_home(load_project(starter(tmp_path), environ={}))
-    settings = (home / "dagster.yaml").read_text(encoding="utf-8")
-    assert "run_monitoring:\n  enabled: true\n  free_slots_after_run_end_seconds: 60" in settings
+    monitoring = plain(read_yaml_mapping(home / "dagster.yaml"))["run_monitoring"]
+    assert (monitoring["enabled"], monitoring["free_slots_after_run_end_seconds"]) == (True, 60)
