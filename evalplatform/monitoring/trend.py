@@ -1,7 +1,7 @@
 """What many nights say together: each scenario's trend, what stands in each stream, and whether alarms are as rare as was promised."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import Literal, NamedTuple
 
@@ -30,6 +30,8 @@ class TrendMark(Value):
     mark: Mark
     failed: int = Field(ge=0)
     graded: int = Field(ge=0)
+    path_differing: int = Field(ge=0)
+    path_graded: int = Field(ge=0)
     replay_batch: str | None
     live_batch: str | None
 
@@ -61,6 +63,8 @@ class QuietRate(Value):
         promised_rate: the mean of the chances that the rule stated for them; None without a check.
         ci_lo, ci_hi: the exact 95% interval of the measured rate; None without a check.
         chance_of_as_many: how often at least so many alarms come while every scenario fails at just the reference rate.
+
+    Interval and chance take the checks as independent. Scenarios of one night share the agent's day, so real alarms come in clumps.
     """
 
     checks: int = Field(ge=0)
@@ -95,7 +99,8 @@ class StreamStanding(Value):
     Attributes:
         stream, source: whose nights.
         standing: its last state and the last one that is an answer.
-        since: the slot from which `standing.now` has held without a break.
+        since: the slot from which `standing.now` has held without a break, among the nights that were read.
+        held_before: whether there are older nights that were not read, all that were read being alike: it may have held longer.
         last: the key of its last finished night; `last_checked` of the last one with an answer, None before the first.
         reason: why the last night failed, where it did.
         alert: what the last alert told, and whether it arrived; None where there was none.
@@ -106,6 +111,7 @@ class StreamStanding(Value):
     source: NightSource
     standing: Standing
     since: Slot | None = None
+    held_before: bool = False
     last: str | None = None
     last_checked: str | None = None
     reason: NightReason | None = None
@@ -168,12 +174,17 @@ def drift_history(newest_first: Sequence[Night], *, since: AwareDatetime, until:
     )
 
 
-def stream_standings(newest_first: Iterable[Night]) -> list[StreamStanding]:
-    """Return what stands in each stream that has a night, by stream."""
+def stream_standings(newest_first: Iterable[Night], *, older_unread: Collection[str] = ()) -> list[StreamStanding]:
+    """Return what stands in each stream that has a night, by stream.
+
+    Args:
+        newest_first: the nights, of each stream as many of the newest ones as it takes to find its last checked one.
+        older_unread: streams that have older nights.
+    """
     of_streams: dict[str, list[Night]] = {}
     for night in newest_first:
         of_streams.setdefault(night.stream, []).append(night)
-    return [_stream_standing(stream, of_streams[stream]) for stream in sorted(of_streams)]
+    return [_stream_standing(stream, of_streams[stream], older_unread=stream in older_unread) for stream in sorted(of_streams)]
 
 
 def mark_of(scenario: WatchedScenario) -> Mark:
@@ -189,15 +200,14 @@ def mark_of(scenario: WatchedScenario) -> Mark:
 
 def _trends(newest_first: Sequence[Night]) -> list[ScenarioTrend]:
     marks: dict[tuple[str, str], list[TrendMark]] = {}
-    known: dict[str, set[str]] = {}
-    for night in newest_first:
-        known.setdefault(night.stream, set()).update(scenario.scenario_id for scenario in night.scenarios)
+    watched = {night.stream: [scenario.scenario_id for scenario in night.scenarios] for night in newest_first if night.scenarios}
     for night in reversed(newest_first):
         if night.state == "pending":
             continue
         seen = {scenario.scenario_id: scenario for scenario in night.scenarios}
-        # A check that failed as a whole names no scenario; it was to watch all that the stream knows.
-        for scenario_id in seen or known[night.stream]:
+        # A check that failed as a whole names no scenario: it was to watch what the night before it did; before the first, what that did.
+        watched[night.stream] = list(seen) or watched.get(night.stream, [])
+        for scenario_id in watched[night.stream]:
             marks.setdefault((night.stream, scenario_id), []).append(_mark(night, seen.get(scenario_id)))
     trends = [ScenarioTrend(stream=stream, scenario_id=one, marks=tuple(found)) for (stream, one), found in marks.items()]
     return sorted(trends, key=lambda trend: (-trend.drifted, trend.stream, trend.scenario_id))
@@ -210,6 +220,8 @@ def _mark(night: Night, scenario: WatchedScenario | None) -> TrendMark:
         mark="failed" if scenario is None else mark_of(scenario),
         failed=0 if scenario is None else scenario.failed,
         graded=0 if scenario is None else scenario.graded,
+        path_differing=0 if scenario is None else scenario.path_differing,
+        path_graded=0 if scenario is None else scenario.path_graded,
         replay_batch=night.replay_batch,
         live_batch=night.live_batch,
     )
@@ -247,7 +259,7 @@ def _quiet_rate(checks: _Checks) -> QuietRate:
     )
 
 
-def _stream_standing(stream: str, newest_first: Sequence[Night]) -> StreamStanding:
+def _stream_standing(stream: str, newest_first: Sequence[Night], *, older_unread: bool) -> StreamStanding:
     finished = [night for night in newest_first if night.state != "pending"]
     pending = next((night.key for night in newest_first if night.state == "pending"), None)
     standing = standing_after(finished)
@@ -261,6 +273,7 @@ def _stream_standing(stream: str, newest_first: Sequence[Night]) -> StreamStandi
         source=newest_first[0].source,
         standing=standing,
         since=since,
+        held_before=older_unread and since is not None and since == finished[-1].slot,
         last=finished[0].key if finished else None,
         last_checked=next((night.key for night in finished if night.is_checked), None),
         reason=finished[0].reason if finished else None,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evalplatform.kernel.text import plural
+from evalplatform.kernel.text import ELLIPSIS, plural
 from evalplatform.monitoring.trend import DriftHistory, QuietRate, ScenarioTrend, StreamStanding
 from evalplatform.reports import words
 from evalplatform.reports.alert_words import REASON_WORDS
@@ -17,6 +17,7 @@ from evalplatform.runs.night import Night
 
 SCHEMA_VERSION = 1
 SHOWN_MARKS = 40
+PLOT_CAPTION = "Each tile is a night, oldest first; as many of the newest as fit, between the dates beside the name."
 QUIET_LETTER = "·"
 _TREND_COLUMNS = (
     Column(label="Scenario", numeric=False),
@@ -43,8 +44,8 @@ _NIGHT_COLUMNS = ("Slot (UTC)", "Stream", "State", "Drifted", "Alert", "Cost")
 _READINGS = {
     "no_checks": "nothing was checked",
     "as_promised": "as promised",
-    "more_than_promised": "more than promised: what drift looks like, or a reference rate below the true one",
-    "fewer_than_promised": "fewer than promised: scenarios fail less often than the reference rate",
+    "more_than_promised": "more than promised (what drift looks like, or a reference rate below the true one)",
+    "fewer_than_promised": "fewer than promised (scenarios fail less often than the reference rate)",
 }
 
 
@@ -62,7 +63,17 @@ def history_sentence(history: DriftHistory) -> str:
 def history_page(history: DriftHistory, standings: Sequence[StreamStanding]) -> Page:
     """Return the report as a page."""
     plot = drift_plot(history.trends)
-    figures = [] if plot is None else [Figure(title="Nights", caption="Each tile is a night, oldest first.", plot=plot)]
+    figures = (
+        []
+        if plot is None
+        else [
+            Figure(
+                title="Nights",
+                caption=PLOT_CAPTION,
+                plot=plot,
+            )
+        ]
+    )
     sections = [
         Section(key="standings", title="What stands", table=standings_table(standings)),
         Section(key="trends", title="Scenarios", table=trend_table(history.trends)),
@@ -81,7 +92,8 @@ def history_page(history: DriftHistory, standings: Sequence[StreamStanding]) -> 
 
 RATE_NOTE = (
     "A scenario that fails exactly at the reference rate is flagged as often as promised; one that fails less often is flagged less. "
-    "Scenarios at nights of which no live run was graded are flagged by another rule, and are not counted here."
+    "Scenarios at nights of which no live run was graded are flagged by another rule, and are not counted here. "
+    "The interval takes the checks as independent; scenarios of one night share the agent's day, so alarms come in clumps."
 )
 
 
@@ -94,7 +106,7 @@ def history_lines(history: DriftHistory, standings: Sequence[StreamStanding]) ->
         yield one_line(
             f"{with_visible_spaces(trend.scenario_id)} ({trend.stream})  {marks(trend)}  {trend.drifted}/{trend.checked} drifted"
         )
-    used = {mark.mark for trend in history.trends for mark in trend.marks}
+    used = {mark.mark for trend in history.trends for mark in trend.marks[-SHOWN_MARKS:]}
     keys = [f"{letter} {MARK_WORDS[mark]}" for mark, letter in LETTERS.items() if letter and mark in used]
     if keys:
         yield f"({QUIET_LETTER} quiet, {', '.join(keys)})"
@@ -105,17 +117,17 @@ def history_lines(history: DriftHistory, standings: Sequence[StreamStanding]) ->
 
 
 def history_json(history: DriftHistory, standings: Sequence[StreamStanding]) -> dict[str, Any]:
-    """Return the report as JSON, unrounded."""
-    shown = history.model_dump(mode="json")
+    """Return the report as JSON, unrounded; of each trend one letter a night, oldest first. The table of marks says more of each."""
+    shown = history.model_dump(mode="json", exclude={"trends"})
     for name, rate in (("verdict_rate", history.verdict_rate), ("path_rate", history.path_rate)):
         shown[name] |= {"measured_rate": rate.measured_rate, "reading": rate.reading}
-    for fields, trend in zip(shown["trends"], history.trends, strict=True):
-        fields |= {"checked": trend.checked, "drifted": trend.drifted}
     return {
         "schema_version": SCHEMA_VERSION,
         "sentence": history_sentence(history),
         "standings": [standing_json(standing) for standing in standings],
         **shown,
+        "mark_words": {LETTERS[mark] or QUIET_LETTER: meaning for mark, meaning in MARK_WORDS.items()},
+        "trends": [_trend_json(trend) for trend in history.trends],
     }
 
 
@@ -130,8 +142,7 @@ def standing_sentence(standing: StreamStanding) -> str:
     now = standing.standing.now
     if now is None:
         return f"{standing.stream}: no night has ended yet."
-    since = "" if standing.since is None else f" since {standing.since.at:%Y-%m-%d %H:%M} UTC"
-    text = f"{standing.stream}: {STATE_WORDS[now]}{since}"
+    text = f"{standing.stream}: {STATE_WORDS[now]} since {_since_words(standing)}"
     if now == "check_failed":
         last = standing.standing.last_checked
         behind = "nothing was ever checked" if last is None else f"last checked: {STATE_WORDS[last]}"
@@ -141,8 +152,9 @@ def standing_sentence(standing: StreamStanding) -> str:
 
 
 def marks(trend: ScenarioTrend) -> str:
-    """Return one letter a night, oldest first, of the newest that are shown; a dot for a quiet one."""
-    return "".join(LETTERS[mark.mark] or QUIET_LETTER for mark in trend.marks[-SHOWN_MARKS:])
+    """Return one letter a night, oldest first, a dot for a quiet one; where only the newest are shown, an ellipsis stands before them."""
+    letters = _letters(trend)
+    return letters if len(letters) <= SHOWN_MARKS else ELLIPSIS + letters[-SHOWN_MARKS:]
 
 
 def rate_words(rate: QuietRate) -> str:
@@ -211,12 +223,27 @@ def _notices(history: DriftHistory) -> Iterator[Notice]:
         yield Notice(level="note", text=f"Only the newest {history.night_count:,} nights of the window are read.")
 
 
+def _letters(trend: ScenarioTrend) -> str:
+    return "".join(LETTERS[mark.mark] or QUIET_LETTER for mark in trend.marks)
+
+
+def _trend_json(trend: ScenarioTrend) -> dict[str, Any]:
+    counts = {"checked": trend.checked, "drifted": trend.drifted}
+    return {"stream": trend.stream, "scenario_id": trend.scenario_id, **counts, "marks": _letters(trend)}
+
+
+def _since_words(standing: StreamStanding) -> str:
+    if standing.since is None:
+        return words.MISSING
+    return f"{standing.since.at:%Y-%m-%d %H:%M} UTC{' or before' if standing.held_before else ''}"
+
+
 def _standing_row(standing: StreamStanding) -> tuple[Cell, ...]:
     now = standing.standing.now
     return (
         Cell(text=standing.stream),
         Cell(text=words.MISSING if now is None else STATE_WORDS[now], tone="plain" if now == "checked_clean" else "caution"),
-        Cell(text=words.MISSING if standing.since is None else f"{standing.since.at:%Y-%m-%d %H:%M} UTC"),
+        Cell(text=_since_words(standing)),
         Cell(text=standing.last_checked or "never"),
         Cell(text="none" if standing.alert is None else alert_state_words(standing.alert)),
     )

@@ -6,7 +6,7 @@ A letter stands in every tile that is not quiet, so that nobody has to read it f
 from collections.abc import Sequence
 from itertools import pairwise
 
-from evalplatform.monitoring.trend import Mark, ScenarioTrend
+from evalplatform.monitoring.trend import Mark, ScenarioTrend, TrendMark
 from evalplatform.reports.bands import ACCENT, INK, LABEL_SIZE_PX, MUTED, NAME_SIZE_PX, NARROW_PX, WIDE_PX
 from evalplatform.reports.svg import drawing, fitting, line, rectangle, text
 from evalplatform.reports.view import Plot
@@ -14,6 +14,8 @@ from evalplatform.reports.visible import one_line
 
 TILE_PX, GAP_PX, NAME_LINE_PX, ROW_GAP_PX, KEY_LINE_PX = 16, 2, 20, 8, 18
 MARGIN_PX = 2
+DATES_PX = 165
+"""What two dates take at the end of a line, with the space before them."""
 QUIET_DEPTH, DRIFT_DEPTH = 0.08, 0.55
 LETTERS: dict[Mark, str] = {"quiet": "", "verdict": "V", "path": "P", "both": "B", "unseen": "U", "dead": "D", "failed": "F"}
 MARK_WORDS: dict[Mark, str] = {
@@ -43,6 +45,11 @@ def _counts(trend: ScenarioTrend) -> str:
     return ", ".join(f"{marks.count(mark)} {words}" for mark, words in MARK_WORDS.items() if mark in marks)
 
 
+def _dates(shown: Sequence[TrendMark]) -> str:
+    first, last = (mark.slot.local_date.isoformat() for mark in (shown[0], shown[-1]))
+    return first if first == last else f"{first} to {last}"
+
+
 def _svg(trends: Sequence[ScenarioTrend], width_px: int) -> str:
     step = TILE_PX + GAP_PX
     fits = max(1, (width_px - 2 * MARGIN_PX) // step)
@@ -50,8 +57,10 @@ def _svg(trends: Sequence[ScenarioTrend], width_px: int) -> str:
     shapes: list[str] = []
     for place, trend in enumerate(trends):
         top = place * row_px
-        name = fitting(f"{one_line(trend.scenario_id)} ({trend.stream})", size_px=NAME_SIZE_PX, limit_px=width_px - 2 * MARGIN_PX)
+        right = width_px - 2 * MARGIN_PX
+        name = fitting(f"{one_line(trend.scenario_id)} ({trend.stream})", size_px=NAME_SIZE_PX, limit_px=right - DATES_PX)
         shapes.append(text(0, top + 14, name, anchor="start", size_px=NAME_SIZE_PX, fill=INK, bold=True))
+        shapes.append(text(right, top + 14, _dates(trend.marks[-fits:]), anchor="end", size_px=LABEL_SIZE_PX, fill=MUTED))
         for column, mark in enumerate(trend.marks[-fits:]):
             shapes += _tile(mark.mark, column * step, top + NAME_LINE_PX)
     bottom = len(trends) * row_px

@@ -1,14 +1,16 @@
 """Stages `drift_history` and `standings`: what the nights of the window say together, and what stands. They ask nobody."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Final
 
 import orjson
 
-from evalplatform.drift.sentinel import night_reading, watched_scenario
 from evalplatform.kernel.digests import json_digest
-from evalplatform.kernel.errors import InputError, UnknownNameError
+from evalplatform.kernel.errors import UnknownNameError
 from evalplatform.monitoring.trend import MOST_NIGHTS, WINDOW, DriftHistory, StreamStanding, drift_history, stream_standings
+from evalplatform.ports.monitoring import MonitoringStore
 from evalplatform.reports.drift_history_report import (
     history_json,
     history_page,
@@ -21,18 +23,34 @@ from evalplatform.reports.drift_history_report import (
 from evalplatform.reports.html import Download
 from evalplatform.reports.page import Page, page_html, page_markdown
 from evalplatform.reports.view import Section
-from evalplatform.runs.night import Night, WatchedScenario
-from evalplatform.runs.records import Run
+from evalplatform.runs.night import SENTINEL, Night
 from evalplatform.stages.context import StageKey, StageResult, stored_result, unchanged_result
 from evalplatform.stages.facts import as_facts
+from evalplatform.stages.mark_table import marks_table
 from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.monitoring_facts import DriftHistoryFacts, StandingsFacts
 
 ASSET: Final = "drift_history"
+MARKS_FILE = "marks.parquet"
 STANDINGS_ASSET: Final = "standings"
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 FEATURE: Final = "drift.history"
 PREVIEW_ROWS = 10
+
+
+def recent_nights(store: MonitoringStore, *, stream: str | None, limit: int) -> list[Night]:
+    """Return the newest nights, of one stream or of all.
+
+    Raises:
+        UnknownNameError: no schedule has that name, and no night is of it.
+        StorageError: the store cannot be read.
+    """
+    found = list(store.nights(stream=stream, limit=limit))
+    if stream is not None and not found:
+        known = {SENTINEL, *(schedule.id for schedule in store.schedules()), *(night.stream for night in store.nights(limit=MOST_NIGHTS))}
+        if stream not in known:
+            raise UnknownNameError("stream of nights", stream, known)
+    return found
 
 
 def read_drift_history(context: MonitoringContext) -> tuple[DriftHistory, list[StreamStanding]]:
@@ -48,42 +66,28 @@ def read_drift_history(context: MonitoringContext) -> tuple[DriftHistory, list[S
     return drift_history(nights, since=now - WINDOW, until=now, truncated=truncated), read_standings(context, nights)
 
 
-def read_standings(context: MonitoringContext, newest_first: list[Night] | None = None) -> list[StreamStanding]:
-    """Return what stands in each stream, also in one whose last night is older than the window. Raises StorageError."""
-    nights = _nights(context)[0] if newest_first is None else newest_first
-    streams = {night.stream for night in nights} | {schedule.id for schedule in context.store.schedules()}
-    older = (context.store.nights(stream=stream, limit=MOST_NIGHTS) for stream in sorted(streams - {night.stream for night in nights}))
-    return stream_standings([*nights, *(night for of_stream in older for night in of_stream)])
+def read_standings(context: MonitoringContext, newest_first: Sequence[Night] | None = None) -> list[StreamStanding]:
+    """Return what stands in each stream.
 
+    Of a schedule, and of the sentinel, that is said however long ago its last night was, and what was last checked however long its failed
+    checks have gone on. A removed schedule whose nights are all older than the window is past.
 
-def recomputed_scenarios(context: MonitoringContext, night: Night) -> tuple[WatchedScenario, ...]:
-    """Compute again what a night saw, from the stored batches of its two legs; nothing else is needed for it.
+    Args:
+        context: the monitoring side of the project.
+        newest_first: the nights of the window, where they are read already.
 
     Raises:
-        InputError: a leg is missing, was compacted or has expired, so that its run sets are no longer whole.
-        StorageError: the batch store cannot be read.
+        StorageError: the store cannot be read.
     """
-    if night.live_batch is None or night.reference_fail_rate is None:
-        raise InputError(f"the night {night.key} has no live leg to be computed from.")
-    live = _whole_runs(context, night.live_batch)
-    replay = {} if night.replay_batch is None else _whole_runs(context, night.replay_batch)
-    declared = context.runs.batches.batch(night.live_batch).header.scenarios
-    seen = [
-        watched_scenario(
-            scenario_id,
-            runs,
-            baseline=replay[scenario_id][-1] if scenario_id in replay else None,
-            tolerance=declared[scenario_id].applied_tolerance,
-            fail_rate=night.reference_fail_rate,
-        )
-        for scenario_id, runs in live.items()
-    ]
-    return tuple(sorted([*seen, *night.dead_sensors], key=lambda one: one.scenario_id))
-
-
-def recomputed_state(context: MonitoringContext, night: Night) -> str:
-    """Return the state that a night's stored batches give. Raises as `recomputed_scenarios` does."""
-    return night_reading(recomputed_scenarios(context, night)).state
+    nights = _nights(context)[0] if newest_first is None else newest_first
+    of_streams: dict[str, list[Night]] = {stream: [] for stream in (SENTINEL, *(schedule.id for schedule in context.store.schedules()))}
+    for night in nights:
+        of_streams.setdefault(night.stream, []).append(night)
+    for stream, read in of_streams.items():
+        if not any(night.is_checked for night in read):
+            read += _nights_to_the_last_checked(context, stream, before=read[-1].slot.at if read else None)
+    older_unread = {stream for stream, read in of_streams.items() if read and _has_older(context, read[-1])}
+    return stream_standings((night for read in of_streams.values() for night in read), older_unread=older_unread)
 
 
 def materialize_drift_history(context: MonitoringContext) -> StageResult:
@@ -98,7 +102,8 @@ def materialize_drift_history(context: MonitoringContext) -> StageResult:
     key = StageKey(context.artifact(ASSET), inputs=inputs, code_version=CODE_VERSION)
     if (known := unchanged_result(context, key)) is not None:
         return known
-    files = _files(ASSET, history_page(history, standings), orjson.dumps(history_json(history, standings), option=orjson.OPT_INDENT_2))
+    data = orjson.dumps(history_json(history, standings), option=orjson.OPT_INDENT_2)
+    files = _files(ASSET, history_page(history, standings), data, tables={MARKS_FILE: marks_table(history)})
     table = trend_table(history.trends[:PREVIEW_ROWS])
     facts = DriftHistoryFacts(
         sentence=history_sentence(history),
@@ -143,28 +148,28 @@ def _nights(context: MonitoringContext) -> tuple[list[Night], bool]:
     return found[:MOST_NIGHTS], len(found) > MOST_NIGHTS
 
 
-def _whole_runs(context: MonitoringContext, batch_id: str) -> dict[str, tuple[Run, ...]]:
-    try:
-        batch = context.runs.batches.batch(batch_id)
-    except UnknownNameError as error:
-        raise InputError(f"the batch {batch_id} is no longer there.") from error
-    if batch.retention != "whole":
-        raise InputError(f"the batch {batch_id} is {batch.retention}, so that its run sets are no longer whole.")
-    runs: dict[str, tuple[Run, ...]] = dict.fromkeys(batch.header.scenarios, ())
-    for run in context.runs.batches.runs(batch_id):
-        runs[run.scenario_id] = (*runs.get(run.scenario_id, ()), run)
-    return runs
+def _nights_to_the_last_checked(context: MonitoringContext, stream: str, *, before: datetime | None) -> Iterator[Night]:
+    for night in islice(context.store.nights(stream=stream, before=before), MOST_NIGHTS):
+        yield night
+        if night.is_checked:
+            return
+
+
+def _has_older(context: MonitoringContext, night: Night) -> bool:
+    return any(context.store.nights(stream=night.stream, before=night.slot.at, limit=1))
 
 
 def _digest(standings: list[StreamStanding]) -> str:
     return json_digest([standing.model_dump(mode="json") for standing in standings])
 
 
-def _files(name: str, page: Page, data: bytes) -> dict[str, bytes]:
+def _files(name: str, page: Page, data: bytes, *, tables: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
     stem = name.replace("_", "-")
     downloads = [Download(label="Markdown", file_name=f"{stem}.md"), Download(label="JSON", file_name=f"{stem}.json")]
+    downloads += [Download(label="Parquet", file_name=file_name) for file_name in tables or {}]
     return {
         f"{stem}.html": page_html(page, downloads=downloads).encode(),
         f"{stem}.md": page_markdown(page).encode(),
         f"{stem}.json": data,
+        **(tables or {}),
     }
