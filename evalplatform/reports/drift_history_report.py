@@ -22,7 +22,7 @@ QUIET_LETTER = "·"
 _TREND_COLUMNS = (
     Column(label="Scenario", numeric=False),
     Column(label="Stream", numeric=False),
-    Column(label="Nights", numeric=False, meaning="Oldest first; a dot is a quiet night."),
+    Column(label="Nights", numeric=False, meaning=f"Oldest first, the newest {SHOWN_MARKS}; a dot is a quiet night."),
     Column(label="Drifted", meaning="Nights with drift, of those on which it was seen."),
 )
 _RATE_COLUMNS = (
@@ -177,7 +177,7 @@ def trend_table(trends: Sequence[ScenarioTrend]) -> Table:
         (
             Cell(text=with_visible_spaces(trend.scenario_id)),
             Cell(text=trend.stream),
-            Cell(text=marks(trend)),
+            Cell(text=_letters(trend)[-SHOWN_MARKS:]),
             Cell(text=f"{trend.drifted}/{trend.checked}", tone="worse" if trend.drifted else "plain"),
         )
         for trend in trends

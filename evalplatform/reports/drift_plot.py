@@ -14,7 +14,7 @@ from evalplatform.reports.visible import one_line
 
 TILE_PX, GAP_PX, NAME_LINE_PX, ROW_GAP_PX, KEY_LINE_PX = 16, 2, 20, 8, 18
 MARGIN_PX = 2
-DATES_PX = 165
+DATES_PX = 190
 """What two dates take at the end of a line, with the space before them."""
 QUIET_DEPTH, DRIFT_DEPTH = 0.08, 0.55
 LETTERS: dict[Mark, str] = {"quiet": "", "verdict": "V", "path": "P", "both": "B", "unseen": "U", "dead": "D", "failed": "F"}
