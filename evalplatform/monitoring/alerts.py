@@ -58,7 +58,7 @@ def with_delivery(alert: Alert, place: int, delivery: Delivery) -> Alert:
 
 
 def affected_scenarios(night: Night, *, drifted_before: Iterable[str] = ()) -> tuple[WatchedScenario, ...]:
-    """Return the scenarios that a night's alert is about: those that drifted, and those that could not be watched.
+    """Return the scenarios that a night's alert is about: those that drifted, and those that could not be watched or were not seen.
 
     Args:
         night: with an alert.
@@ -93,17 +93,17 @@ def alert_document(
         "slot": {"at": night.slot.at.isoformat(), "local_date": night.slot.local_date.isoformat()},
         "standing": night.state,
         "reason": night.reason,
-        "scenarios": [_scenario(scenario) for scenario in affected],
+        "scenarios": [_scenario(scenario, is_flagged=night.state == "checked_flagged") for scenario in affected],
         "replay_batch": night.replay_batch,
         "live_batch": night.live_batch,
         "link": link,
     }
 
 
-def _scenario(scenario: WatchedScenario) -> dict[str, JsonValue]:
+def _scenario(scenario: WatchedScenario, *, is_flagged: bool) -> dict[str, JsonValue]:
     return {
         "id": scenario.scenario_id,
-        "verdict_drifted": scenario.verdict_drifted,
-        "path_drifted": scenario.path_drifted,
+        "verdict_drifted": is_flagged and scenario.verdict_drifted,
+        "path_drifted": is_flagged and scenario.path_drifted,
         "dead_sensor": None if scenario.dead is None else scenario.dead.kind,
     }

@@ -50,7 +50,7 @@ def alert_text(night: Night, affected: Sequence[WatchedScenario], *, project: st
         f"Check:    {one_line(stream)}",
         f"Standing: {STANDING_WORDS[night.state]}{'' if night.reason is None else f' ({night.reason})'}",
         f"Due:      {night.slot.at:%Y-%m-%d %H:%M} UTC ({night.slot.local_date.isoformat()} on its own clock)",
-        *_scenario_lines(affected),
+        *_scenario_lines(affected, is_flagged=night.state == "checked_flagged"),
     ]
     if link is not None:
         lines += ["", f"Report: {link}"]
@@ -70,23 +70,23 @@ def _headline(night: Night) -> str:
     return f"The check failed{why}. It says nothing about the agent."
 
 
-def _scenario_lines(affected: Sequence[WatchedScenario]) -> Iterator[str]:
+def _scenario_lines(affected: Sequence[WatchedScenario], *, is_flagged: bool) -> Iterator[str]:
     if not affected:
         return
     yield from ("", "Scenarios:")
     for scenario in affected[:MAX_SHOWN_SCENARIOS]:
-        yield f"- {one_line(with_visible_spaces(clip(scenario.scenario_id, MAX_NAME_CHARS)))}: {_what(scenario)}"
+        yield f"- {one_line(with_visible_spaces(clip(scenario.scenario_id, MAX_NAME_CHARS)))}: {_what(scenario, is_flagged=is_flagged)}"
     if len(affected) > MAX_SHOWN_SCENARIOS:
         yield f"- and {len(affected) - MAX_SHOWN_SCENARIOS:,} more"
 
 
-def _what(scenario: WatchedScenario) -> str:
+def _what(scenario: WatchedScenario, *, is_flagged: bool) -> str:
     if scenario.dead is not None:
         return f"not watched, {DEAD_WORDS[scenario.dead.kind]}"
     if not scenario.drifted:
         return "no drift any more"
-    if not scenario.graded:
-        return "no live run of it could be graded, which counts as drift"
+    if scenario.is_unseen:
+        return f"no live run of it could be graded{', which counts as drift' if is_flagged else ''}"
     found = []
     if scenario.verdict_drifted:
         found.append(f"{scenario.failed:,} of {plural(scenario.graded, 'graded live run')} failed")

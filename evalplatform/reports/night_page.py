@@ -46,12 +46,12 @@ def night_page(night: Night, *, comparison_file: str | None, diff_pages: Mapping
     )
 
 
-def reading_words(scenario: WatchedScenario) -> str:
-    """Return how a scenario came out, in a few words."""
+def reading_words(scenario: WatchedScenario, *, is_flagged: bool) -> str:
+    """Return how a scenario came out, in a few words; only a flagged night says that one drifted."""
     if scenario.dead is not None:
         return f"dead sensor: {DEAD_WORDS[scenario.dead.kind]}"
-    if scenario.graded == 0:
-        return "drift: nothing was seen"
+    if scenario.is_unseen:
+        return "drift: nothing was seen" if is_flagged else "not seen"
     parts = [name for name, drifted in (("verdict", scenario.verdict_drifted), ("tool path", scenario.path_drifted)) if drifted]
     return f"drift: {' and '.join(parts)}" if parts else "no drift"
 
@@ -80,13 +80,15 @@ def cost_words(cost: NightCost | None, *, is_pending: bool) -> str:
 def scenario_table(night: Night, diff_pages: Mapping[str, str]) -> Table:
     """Return a row for each scenario, the drifted ones first."""
     in_order = sorted(night.scenarios, key=lambda one: (not one.drifted, one.dead is None, one.scenario_id))
-    return Table(columns=_COLUMNS, rows=tuple(_row(one, diff_pages.get(one.scenario_id)) for one in in_order))
+    is_flagged = night.state == "checked_flagged"
+    return Table(columns=_COLUMNS, rows=tuple(_row(one, diff_pages.get(one.scenario_id), is_flagged=is_flagged) for one in in_order))
 
 
-def _row(scenario: WatchedScenario, diff_page: str | None) -> tuple[Cell, ...]:
-    tone: Tone = "worse" if scenario.drifted else "caution" if scenario.dead is not None else "plain"
+def _row(scenario: WatchedScenario, diff_page: str | None, *, is_flagged: bool) -> tuple[Cell, ...]:
+    is_unwatched = scenario.dead is not None or scenario.is_unseen
+    tone: Tone = "worse" if is_flagged and scenario.drifted else "caution" if is_unwatched else "plain"
     name = Cell(text=with_visible_spaces(scenario.scenario_id), href=diff_page)
-    reading = Cell(text=reading_words(scenario), tone=tone)
+    reading = Cell(text=reading_words(scenario, is_flagged=is_flagged), tone=tone)
     if scenario.dead is not None:
         return (name, reading, *(Cell(text=words.MISSING, tone="muted") for _ in _COLUMNS[2:]))
     path = words.MISSING if scenario.path_drift_at is None else f"{scenario.path_differing}/{scenario.path_graded}"

@@ -57,8 +57,9 @@ def sentinel_lines(night: Night) -> Iterator[str]:
 def night_json(night: Night) -> dict[str, Any]:
     """Return a night as JSON, with what follows from its fields: its key, its sentence, and which scenarios drifted."""
     shown = night.model_dump(mode="json")
+    is_flagged = night.state == "checked_flagged"
     for fields, scenario in zip(shown["scenarios"], night.scenarios, strict=True):
-        fields |= {"verdict_drifted": scenario.verdict_drifted, "path_drifted": scenario.path_drifted}
+        fields |= {"verdict_drifted": is_flagged and scenario.verdict_drifted, "path_drifted": is_flagged and scenario.path_drifted}
     if shown["alert"] is not None and night.alert is not None:
         shown["alert"] |= {"state": night.alert.state, "attempts": night.alert.attempts}
     shown["slot"]["id"] = night.slot.id

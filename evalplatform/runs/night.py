@@ -100,6 +100,11 @@ class WatchedScenario(Value):
     path_null_rate: float | None = Field(default=None, ge=0, le=1)
 
     @property
+    def is_unseen(self) -> bool:
+        """Whether it was to run and no live run of it could be graded. What that says depends on the night: drift, or a failed check."""
+        return self.dead is None and self.graded == 0
+
+    @property
     def verdict_drifted(self) -> bool:
         """Whether it fails oftener than the reference rate explains; also where it was to run and no run could be graded."""
         return self.dead is None and self.failed >= self.drift_at
@@ -204,8 +209,8 @@ class Night(Value):
 
     @property
     def drifted(self) -> tuple[WatchedScenario, ...]:
-        """The scenarios that drifted."""
-        return tuple(scenario for scenario in self.scenarios if scenario.drifted)
+        """The scenarios that drifted; a check that failed says of none that it did, though it may have seen nothing of them."""
+        return tuple(scenario for scenario in self.scenarios if scenario.drifted) if self.state == "checked_flagged" else ()
 
     @property
     def dead_sensors(self) -> tuple[WatchedScenario, ...]:

@@ -1,7 +1,7 @@
 """One night of a schedule: the pinned runs graded again, then the agent asked at its endpoint, and what came out told where it changed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -34,6 +34,13 @@ class NightOverError(RunStoppedError):
     """A night has taken as long as all of its calls together may."""
 
     reason = "budget"
+
+    def __init__(self) -> None:
+        super().__init__("the night has taken as long as all of its calls together may.")
+
+
+OVER_TIME = f"{NightOverError.reason}: {NightOverError()}"
+"""Why a live leg was truncated whose time ran out; its batch says so, whichever attempt recorded it."""
 
 
 async def run_monitor_night(
@@ -82,11 +89,15 @@ async def run_monitor_night(
 
 
 class _Live(NamedTuple):
-    """The live leg: None where it could not even be opened; how many requests were sent, and whether its time ran out."""
+    """The live leg, None where there was nobody to ask for, and how many requests this process sent."""
 
     leg: StoredLeg | None
     requests: int = 0
-    is_over_time: bool = False
+
+    @property
+    def is_over_time(self) -> bool:
+        """Whether its time ran out."""
+        return self.leg is not None and self.leg.batch.truncated_reason == OVER_TIME
 
 
 @dataclass
@@ -123,11 +134,11 @@ class _Watch:
         try:
             live = await self._live_leg(alive, endpoint) if alive else _Live(None)
         except EndpointRefusedError as error:
-            return self._failed("endpoint_unreachable", str(error), replay=replay)
+            return self._failed("endpoint_unreachable", str(error), dead=dead, replay=replay)
         return self._read(alive, dead, replay, live)
 
     def _read(self, alive: Sequence[Scenario], dead: Mapping[str, DeadSensor], replay: StoredLeg | None, live: _Live) -> Night:
-        scenarios = [dead_scenario(name, why) for name, why in dead.items()]
+        scenarios = list(_dead_scenarios(dead))
         scenarios += [self._watched(scenario, replay, live.leg) for scenario in alive]
         reading, detail = _reading(scenarios, live)
         return self.night.with_changes(
@@ -140,11 +151,14 @@ class _Watch:
             cost=self.meter.cost(requests=live.requests, legs=(replay, live.leg)),
         )
 
-    def _failed(self, reason: NightReason, detail: str, *, replay: StoredLeg | None = None) -> Night:
+    def _failed(
+        self, reason: NightReason, detail: str, *, dead: Mapping[str, DeadSensor] | None = None, replay: StoredLeg | None = None
+    ) -> Night:
         return self.night.with_changes(
             state="check_failed",
             reason=reason,
             detail=detail,
+            scenarios=tuple(_dead_scenarios(dead or {})),
             replay_batch=None if replay is None else replay.batch.id,
             cost=self.meter.cost(requests=0, legs=(replay,)),
         )
@@ -182,7 +196,7 @@ class _Watch:
                 yield bounded[-1]
 
         leg = await self._stored(LegRequest(self.night.key, self._header(scenarios, "live", {}), scenarios, opened))
-        return _Live(leg, sum(one.requests for one in bounded), any(one.is_over for one in bounded))
+        return _Live(leg, sum(one.requests for one in bounded))
 
     async def _stored(self, request: LegRequest) -> StoredLeg:
         return await record_leg(
@@ -224,7 +238,6 @@ class _BoundedAgent:
         self._clock = clock
         self._ends_at_seconds = clock.monotonic_seconds() + bound_seconds
         self.agent, self.model, self.concurrency = agent.agent, agent.model, agent.concurrency
-        self.is_over = False
 
     @property
     def requests(self) -> int:
@@ -241,11 +254,14 @@ class _BoundedAgent:
             except TimeoutError:
                 if not limit.expired():
                     raise
-        self.is_over = True
-        raise NightOverError("the night has taken as long as all of its calls together may.")
+        raise NightOverError
 
     async def aclose(self) -> None:
         """Close nothing: whoever opened the agent closes it."""
+
+
+def _dead_scenarios(dead: Mapping[str, DeadSensor]) -> Iterator[WatchedScenario]:
+    return (dead_scenario(name, dead[name]) for name in sorted(dead))
 
 
 def _reading(scenarios: Sequence[WatchedScenario], live: _Live) -> tuple[NightReading, str | None]:

@@ -89,6 +89,15 @@ def test_an_alert_is_about_what_drifted_and_what_could_not_be_watched():
     ]
 
 
+def test_a_failed_check_says_of_no_scenario_that_it_drifted():
+    told = night("monitor_failed", QUIET, UNGRADED, DEAD)
+    assert told.drifted == ()
+    assert alert_document(told, affected_scenarios(told), project="p", tenant="t", link=None)["scenarios"] == [
+        {"id": "ungraded", "verdict_drifted": False, "path_drifted": False, "dead_sensor": None},
+        {"id": "dead", "verdict_drifted": False, "path_drifted": False, "dead_sensor": "pin_gone"},
+    ]
+
+
 def test_a_recovery_is_about_what_had_drifted_and_is_still_watched():
     told = night("recovered", QUIET, QUIET.with_changes(scenario_id="another"))
     assert [one.scenario_id for one in affected_scenarios(told, drifted_before=["quiet", "gone"])] == ["quiet"]

@@ -37,9 +37,10 @@ def test_a_night_of_the_sentinel_is_named_so():
 
 @pytest.mark.parametrize("reason", NIGHT_REASONS)
 def test_every_reason_is_said_in_words_and_never_reads_as_clean_or_as_drift(reason: NightReason):
-    said = text(night("monitor_failed", reason=reason))
+    said = text(night("monitor_failed", reason=reason), WatchedScenario(scenario_id="refund", could_not_run=2))
     assert said.startswith("The check failed: ")
     assert f"Standing: check failed ({reason})" in said
+    assert "\n- refund: no live run of it could be graded\n" in said
     assert "clean" not in said.lower()
     assert "drift" not in said.lower()
 

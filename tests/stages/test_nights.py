@@ -202,7 +202,7 @@ def test_a_drifting_agent_is_flagged_by_the_sentinels_rule(monitored: MonitoredP
 def test_an_endpoint_at_which_no_run_can_be_made_fails_the_check_and_is_no_drift(monitored: MonitoredProject, agent: PlannedAgent) -> None:
     agent.behave(refund="H", cancel="H")
     night = first_night(monitored)
-    assert (night.state, night.reason) == ("check_failed", "endpoint_unreachable")
+    assert (night.state, night.reason, night.drifted) == ("check_failed", "endpoint_unreachable", ())
     agent.behave(refund="H", cancel="P")
     (one,) = due(monitored, at=FIRST + timedelta(days=1, minutes=1)).to_run
     half = run(monitored, one)
