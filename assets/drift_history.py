@@ -13,11 +13,11 @@ HISTORY_KEY = monitoring_key(drift_history.ASSET)
 STANDINGS_KEY = monitoring_key(drift_history.STANDINGS_ASSET)
 
 _HISTORY = (
-    "What the nights of the last months say of each scenario, and how often nights alarmed beside how often chance alone was promised to. "
+    "What the nights of the last 90 days say of each scenario, and how often they alarmed beside how often chance alone would. "
     "Computed from stored nights: asks nothing.\n\nThe sensor `drift_history` has it made when a night has ended."
 )
 _STANDINGS = (
-    "What stands in each stream of nights: the state of its last night, what was last checked behind a failed check, and what was told. "
+    "What stands in each stream of nights: the state of its last night, since when, and what was last checked behind a failed check. "
     "Computed from stored nights: asks nothing."
 )
 

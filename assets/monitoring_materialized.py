@@ -52,7 +52,7 @@ def _what_came_out(manifest: ArtifactManifest) -> dict[str, Any]:
 def _night(manifest: ArtifactManifest) -> dict[str, Any]:
     facts = night_facts(manifest)
     known = {"reason": facts.reason, "alert": facts.alert, "replay_leg": facts.replay_batch, "live_leg": facts.live_batch}
-    cost = {} if facts.cost is None else facts.cost.model_dump()
+    cost = {} if facts.cost is None else {name: round(number, 3) for name, number in facts.cost.model_dump().items()}
     return {
         "result": dg.MetadataValue.md(f"**{markdown_text(facts.sentence)}**"),
         **_table(facts.preview),
