@@ -14,7 +14,7 @@ from evalplatform.runs.schedule import Schedule
 from evalplatform.stages.allowance import allowance_shortfall
 from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_end import finish_night, record_failed
-from evalplatform.stages.night_legs import nights_folder, remove_legs
+from evalplatform.stages.night_legs import nights_folder, nights_with_legs, remove_legs
 
 MOST_ATTEMPTS = 3
 SKIPPED = "the slot passed while no check could be started."
@@ -67,11 +67,21 @@ def due_nights(context: MonitoringContext, orchestrator: Orchestrator) -> DueNig
     Raises:
         StorageUnavailableError: the store does not answer; looking again is safe.
     """
+    _remove_left_behind(context)
     look = _Look(context, orchestrator, allowance_shortfall(context))
     found = list(look.found())
     return DueNights(
         to_run=tuple(one for one in found if isinstance(one, NightToRun)), recorded=tuple(one for one in found if isinstance(one, Night))
     )
+
+
+def _remove_left_behind(context: MonitoringContext) -> None:
+    """Remove the bundles of nights that have ended whose process died before it did so: the batches hold all of it."""
+    folder = nights_folder(context.project)
+    for key in nights_with_legs(folder):
+        night = context.store.night(key)
+        if night is not None and night.state != "pending":
+            remove_legs(folder, key)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from evalplatform.calls.progress import OnProgress
 from evalplatform.drift.sentinel import NightReading, dead_scenario, night_reading, watched_scenario
 from evalplatform.judging.structural import STRUCTURAL_JUDGE
+from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.errors import CredentialUnreadableError, EndpointRefusedError, MonitoringError, RunStoppedError
 from evalplatform.kernel.text import plural
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest, AgentRunner
@@ -26,7 +27,7 @@ from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_cost import NightMeter
 from evalplatform.stages.night_end import finish_night
 from evalplatform.stages.night_legs import LegRequest, StoredLeg, nights_folder, record_leg, remove_legs
-from evalplatform.stages.pinned_runs import PinnedRun, PinnedRunner, PinnedRuns, dead_of_replay, pinned_runs
+from evalplatform.stages.pinned_runs import PinnedRunner, PinnedRuns, dead_of_replay, pinned_runs
 from evalplatform.stages.scenario_sets import current_scenarios
 
 
@@ -49,7 +50,7 @@ async def run_monitor_night(
     """Run a night of a schedule to its end, and return it as it is stored.
 
     A night of this slot that has ended, or that a later attempt is at, is returned as it is. What an earlier attempt has finished is gone
-    on with.
+    on with, unless the schedule names another endpoint or another pin by now.
 
     Args:
         context: the monitoring side of the project.
@@ -60,7 +61,7 @@ async def run_monitor_night(
         on_progress: told of each finished run.
 
     Raises:
-        MonitoringError: there is no such schedule.
+        MonitoringError: schedule_unknown; or schedule_changed, where it was paused before the night began, whose agent is not asked then.
         InputError: the project's scenario file cannot be used.
         BundleInUseError: another process is at this very night.
         StorageError: a store does not answer; another attempt goes on from there.
@@ -68,6 +69,11 @@ async def run_monitor_night(
     schedule = context.store.schedule(schedule_id)
     if schedule is None:
         raise MonitoringError("schedule_unknown", f"there is no schedule {schedule_id!r}.", field="schedule")
+    there = context.store.night(f"{schedule_id}.{slot.id}")
+    if there is not None and there.state != "pending":
+        return there
+    if not schedule.is_on:
+        raise MonitoringError("schedule_changed", f"{schedule_id!r} is paused by now: its agent is not asked.", field="schedule")
     scenario_set = current_scenarios(context.runs)
     night = Night(
         source="monitor",
@@ -181,7 +187,8 @@ class _Watch:
         async def opened(recording: str) -> AsyncIterator[AgentRunner]:
             yield PinnedRunner(pins.whole)
 
-        return await self._stored(LegRequest(self.night.key, self._header(scenarios, "replay", pins.whole), scenarios, opened))
+        digests = [pinned.run.trajectory_digest for pinned in pins.whole.values()]
+        return await self._stored(LegRequest(self._leg_name(digests), self._header(scenarios, "replay"), scenarios, opened))
 
     async def _live_leg(self, alive: Sequence[Scenario], endpoint: MonitoredEndpoint) -> _Live:
         """Ask the agent. Raises EndpointRefusedError where the address is none that it may have any more."""
@@ -195,7 +202,8 @@ class _Watch:
                 bounded.append(_BoundedAgent(agent, self.context.clock, bound_seconds))
                 yield bounded[-1]
 
-        leg = await self._stored(LegRequest(self.night.key, self._header(scenarios, "live", {}), scenarios, opened))
+        name = self._leg_name([self.schedule.endpoint_url])
+        leg = await self._stored(LegRequest(name, self._header(scenarios, "live"), scenarios, opened))
         return _Live(leg, sum(one.requests for one in bounded))
 
     async def _stored(self, request: LegRequest) -> StoredLeg:
@@ -208,7 +216,11 @@ class _Watch:
             on_progress=self.on_progress,
         )
 
-    def _header(self, scenarios: Sequence[Scenario], leg: Leg, pinned: Mapping[str, PinnedRun]) -> BatchHeader:
+    def _leg_name(self, made_of: Sequence[str | None]) -> str:
+        """Return what a leg's bundle is called by: a leg of other pins, or of another endpoint, is another one."""
+        return f"{self.night.key}.{json_digest(list(made_of)).removeprefix('sha256:')[:8]}"
+
+    def _header(self, scenarios: Sequence[Scenario], leg: Leg) -> BatchHeader:
         settings = self.context.project.settings
         return BatchHeader(
             tenant=settings.tenant,

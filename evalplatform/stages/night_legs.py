@@ -4,8 +4,9 @@ A bundle's path follows from the night's key, so that a night whose process died
 asked again. Once the night has ended its bundles are removed; the batches hold all of it.
 """
 
+import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ from evalplatform.stages.run_scenarios import RunPlan, record_runs
 from evalplatform.stages.runs_context import RunsContext
 
 NIGHTS_FOLDER = "nights"
+NIGHT_OF_BUNDLE = re.compile(r".+?\.\d{8}t\d{6}z-\d{4}-\d{2}-\d{2}(?=\.)")
+"""The night's key at the head of a bundle's name; the name of a schedule may hold dots too."""
 OpenAgent = Callable[[str], AbstractAsyncContextManager[AgentRunner]]
 """Opens what makes a leg's runs, given the key of the recording: a model agent's calls are kept under it, and a leg that is gone on with
 repeats none."""
@@ -37,14 +40,15 @@ class LegRequest:
     """What one leg is asked for.
 
     Attributes:
-        night_key: whose leg it is.
+        name: what its bundle is called by: the key of its night, alone or with a dot and what the leg is made of that its header does not
+            say.
         header: what its batch declares; the scenarios in it say how often each runs.
         scenarios: what is run: with a `replay` in a replay leg, without one in a live leg.
         open_agent: opens what makes the runs.
         max_cost_usd: the spend cap; None for none.
     """
 
-    night_key: str
+    name: str
     header: BatchHeader
     scenarios: tuple[Scenario, ...]
     open_agent: OpenAgent
@@ -82,7 +86,7 @@ async def record_leg(
         BundleInUseError: another process is recording this leg.
         StorageError: what is finished could not be kept or stored; the same request goes on from there.
     """
-    path = leg_path(folder, request.night_key, request.header, request.leg)
+    path = leg_path(folder, request.name, request.header, request.leg)
     is_there = path.exists() and not nothing_recorded(path)
     made = 0 if is_there and read_bundle(path).is_finished else await _recorded(request, path, clock, on_progress, goes_on=is_there)
     summary = read_bundle(path)
@@ -107,9 +111,9 @@ def nights_folder(project: Project) -> Path:
     return project.state_folder / NIGHTS_FOLDER
 
 
-def leg_path(folder: Path, night_key: str, header: BatchHeader, leg: Leg) -> Path:
+def leg_path(folder: Path, name: str, header: BatchHeader, leg: Leg) -> Path:
     """Return the bundle of a night's leg: one of its own for each agent, commit and set of scenarios, should they change."""
-    return folder / f"{night_key}.{leg}.{header.digest.removeprefix('sha256:')[:8]}.jsonl"
+    return folder / f"{name}.{leg}.{header.digest.removeprefix('sha256:')[:8]}.jsonl"
 
 
 def remove_legs(folder: Path, night_key: str) -> None:
@@ -117,6 +121,11 @@ def remove_legs(folder: Path, night_key: str) -> None:
     for path in folder.glob(f"{night_key}.*.jsonl"):
         with suppress(OSError):
             path.unlink()
+
+
+def nights_with_legs(folder: Path) -> Iterator[str]:
+    """Iterate over the keys of the nights that have bundles, each once."""
+    yield from dict.fromkeys(found[0] for path in folder.glob("*.jsonl") if (found := NIGHT_OF_BUNDLE.match(path.name)) is not None)
 
 
 def is_being_recorded(folder: Path, night_key: str) -> bool:
