@@ -14,6 +14,7 @@ import pytest
 from cryptography.fernet import Fernet
 
 from evalplatform.artifacts.blobs import blob_key
+from evalplatform.monitoring.standings import standing_after
 from evalplatform.runs.night import Night
 from evalplatform.runs.schedule import HOUR_SECONDS
 from evalplatform.stages.authorization import sealed_authorization
@@ -77,6 +78,13 @@ def week(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Week]:
 
 def summary(nights: list[Night]) -> list[tuple[str, str | None, str | None]]:
     return [(night.state, night.reason, None if night.alert is None else night.alert.kind) for night in nights]
+
+
+def standings(nights: list[Night]) -> list[str]:
+    """What stands after each night: its state, and behind it what was last checked."""
+    letters = {"checked_clean": "c", "checked_flagged": "f", "check_failed": "x", None: "-"}
+    found = [standing_after(reversed(nights[:count])) for count in range(1, len(nights) + 1)]
+    return [f"{letters[standing.now]}/{letters[standing.last_checked]}" for standing in found]
 
 
 def both(subject: str) -> list[tuple[str, str]]:
@@ -154,6 +162,7 @@ def test_a_week_of_nights_is_told_exactly(week: Week, monkeypatch: pytest.Monkey
 
     nights = monitored.nights()
     assert [night.slot.at for night in nights] == slots[:13], "no slot is lost, and none is there twice"
+    assert standings(nights) == ["c/c", "x/c", "x/c", "x/c", "c/c", "x/c", "x/c", "f/f", "f/f", "x/f", "x/f", "c/c", "c/c"]
     assert all(night.alert is None or night.alert.state == "sent" for night in nights)
     assert monitored.made("monitoring_nights") == {night.key for night in nights}, "Dagster knows of every one, missed ones too"
     everything = "\n".join(night.model_dump_json() for night in nights)
