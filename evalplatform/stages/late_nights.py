@@ -11,9 +11,7 @@ from evalplatform.stages.sentinel_days import DAY, day_of, night_of_day, slot_of
 def late_schedules(context: MonitoringContext) -> tuple[LateStream, ...]:
     """Return the schedules whose last due slot has no night. Raises StorageUnavailableError."""
     schedules = context.store.schedules()
-    newest = {
-        schedule.id: night for schedule in schedules for night in context.store.nights(stream=schedule.id, source="monitor", limit=1)
-    }
+    newest = {schedule.id: night for schedule in schedules for night in context.store.nights(stream=schedule.id, source="monitor", limit=1)}
     return tuple(late_streams(schedules, newest, now=context.clock.now()))
 
 
