@@ -34,13 +34,19 @@ class Standing(Value):
         `drift_detected`: flagged, and the last checked night was clean or there was none. `recovered`: clean, and the last checked night
         was flagged. `monitor_failed`: the first failed check of a streak. Failed checks in between change neither of the first two.
         """
-        if state == "check_failed":
-            return None if self.now == "check_failed" else "monitor_failed"
-        if state == "checked_flagged":
-            return None if self.last_checked == "checked_flagged" else "drift_detected"
-        if state == "checked_clean":
-            return "recovered" if self.last_checked == "checked_flagged" else None
-        return None
+        return change_of(self, self.after(state))
+
+
+def change_of(before: Standing, after: Standing) -> AlertKind | None:
+    """Return what one more night is told with, by what stood without it and what stands with it; None where nothing changed.
+
+    A night that ends after a later one may change nothing, or only what was last checked behind a failed check.
+    """
+    if after.last_checked != before.last_checked:
+        if after.last_checked == "checked_flagged":
+            return "drift_detected"
+        return "recovered" if before.last_checked == "checked_flagged" else None
+    return "monitor_failed" if after.now == "check_failed" != before.now else None
 
 
 def standing_after(newest_first: Iterable[Night]) -> Standing:

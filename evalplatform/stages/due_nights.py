@@ -136,9 +136,7 @@ class _Look:
 
     def _ended(self, night: Night, detail: str, schedule: Schedule | None) -> Night:
         failed = night.with_changes(state="check_failed", reason="missed_slot", detail=detail)
-        ended = finish_night(self.context, failed, recipients=() if schedule is None else schedule.recipients)
-        remove_legs(nights_folder(self.context.project), night.key)
-        return ended
+        return finish_night(self.context, failed, recipients=() if schedule is None else schedule.recipients)
 
     def _recorded(self, schedule: Schedule, slot: Slot, reason: NightReason, detail: str) -> Night:
         night = Night(source="monitor", stream=schedule.id, slot=slot, state="check_failed", reason=reason, detail=detail)

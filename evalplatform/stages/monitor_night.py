@@ -26,7 +26,7 @@ from evalplatform.stages.authorization import opened_authorization
 from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_cost import NightMeter
 from evalplatform.stages.night_end import finish_night
-from evalplatform.stages.night_legs import LegRequest, StoredLeg, nights_folder, record_leg, remove_legs
+from evalplatform.stages.night_legs import LegRequest, StoredLeg, nights_folder, record_leg, refuse_while_recorded
 from evalplatform.stages.pinned_runs import PinnedRunner, PinnedRuns, dead_of_replay, pinned_runs
 from evalplatform.stages.scenario_sets import current_scenarios
 
@@ -75,6 +75,8 @@ async def run_monitor_night(
     if not schedule.is_on:
         raise MonitoringError("schedule_changed", f"{schedule_id!r} is paused by now: its agent is not asked.", field="schedule")
     scenario_set = current_scenarios(context.runs)
+    if there is not None:
+        refuse_while_recorded(nights_folder(context.project), there.key)
     night = Night(
         source="monitor",
         stream=schedule_id,
@@ -89,9 +91,7 @@ async def run_monitor_night(
         return begun.night
     watch = _Watch(context, schedule, scenario_set, night, actor, on_progress, NightMeter(context.clock))
     ended = await watch.ended()
-    finished = finish_night(context, ended, recipients=schedule.recipients)
-    remove_legs(nights_folder(context.project), night.key)
-    return finished
+    return finish_night(context, ended, recipients=schedule.recipients)
 
 
 class _Live(NamedTuple):

@@ -1,14 +1,16 @@
 """The end of a night: what stands after it, what that is told with, and one write of all of it."""
 
 from collections.abc import Sequence
+from itertools import chain
 
-from evalplatform.monitoring.standings import Standing, standing_after
+from evalplatform.monitoring.standings import change_of, standing_after
 from evalplatform.runs.night import Alert, AlertKind, Delivery, Night
 from evalplatform.stages.monitoring_context import MonitoringContext
+from evalplatform.stages.night_legs import nights_folder, remove_legs
 
 
 def finish_night(context: MonitoringContext, night: Night, *, recipients: Sequence[str]) -> Night:
-    """Store the end of a pending night with its alert, and return it as it is stored.
+    """Store the end of a pending night with its alert, and return it as it is stored. The bundles of a night that has ended are removed.
 
     Args:
         context: the monitoring side of the project.
@@ -16,16 +18,16 @@ def finish_night(context: MonitoringContext, night: Night, *, recipients: Sequen
         recipients: who is mailed of a change.
 
     Returns:
-        The night; where another attempt has taken it over or ended it meanwhile, that one's.
+        The night; where another attempt has taken it over or ended it meanwhile, that one's. One that is still at it keeps the bundles.
 
     Raises:
         StorageUnavailableError: the store does not answer; finishing again is safe.
     """
     ended = _ended(context, night, recipients)
-    if context.store.finish(ended):
-        return ended
-    there = context.store.night(night.key)
-    return ended if there is None else there
+    stored = ended if context.store.finish(ended) else context.store.night(night.key) or ended
+    if stored.state != "pending":
+        remove_legs(nights_folder(context.project), night.key)
+    return stored
 
 
 def record_failed(context: MonitoringContext, night: Night, *, recipients: Sequence[str]) -> Night:
@@ -37,15 +39,18 @@ def record_failed(context: MonitoringContext, night: Night, *, recipients: Seque
     return context.store.record(_ended(context, night, recipients))
 
 
-def standing_before(context: MonitoringContext, night: Night) -> Standing:
-    """Return what stood in a night's stream before its slot."""
-    return standing_after(context.store.nights(stream=night.stream, before=night.slot.at))
-
-
 def _ended(context: MonitoringContext, night: Night, recipients: Sequence[str]) -> Night:
-    kind = standing_before(context, night).alert_of(night.state)
+    kind = _change(context, night)
     alert = None if kind is None else _alert(context, kind, recipients)
     return night.with_changes(ended_at=context.clock.now(), alert=alert)
+
+
+def _change(context: MonitoringContext, night: Night) -> AlertKind | None:
+    """Return what a night's end changes in its stream; later nights may have ended before it, and been told of."""
+    nights = context.store.nights
+    later = [one for one in nights(stream=night.stream, since=night.slot.at) if one.slot.at > night.slot.at]
+    before = standing_after(chain(later, nights(stream=night.stream, before=night.slot.at)))
+    return change_of(before, standing_after(chain(later, [night], nights(stream=night.stream, before=night.slot.at))))
 
 
 def _alert(context: MonitoringContext, kind: AlertKind, recipients: Sequence[str]) -> Alert:

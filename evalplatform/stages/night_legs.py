@@ -141,6 +141,16 @@ def is_being_recorded(folder: Path, night_key: str) -> bool:
     return False
 
 
+def refuse_while_recorded(folder: Path, night_key: str) -> None:
+    """Do nothing where nobody is recording a leg of the night: who takes it over fences off who is at it, so that neither would end it.
+
+    Raises:
+        BundleInUseError: a process of this machine is.
+    """
+    if is_being_recorded(folder, night_key):
+        raise BundleInUseError(f"the night {night_key} is being recorded by another process.")
+
+
 def can_go_on(folder: Path, night_key: str, header: BatchHeader, leg: Leg) -> bool:
     """Say whether a night that was left has a bundle of this very leg that nobody is recording into: a rerun saves what it holds."""
     path = leg_path(folder, night_key, header, leg)

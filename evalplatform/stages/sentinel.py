@@ -20,7 +20,15 @@ from evalplatform.stages.agent_identity import AgentIdentity, agent_identity
 from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_cost import NightMeter
 from evalplatform.stages.night_end import finish_night
-from evalplatform.stages.night_legs import LegRequest, StoredLeg, can_go_on, nights_folder, record_leg, remove_legs
+from evalplatform.stages.night_legs import (
+    LegRequest,
+    StoredLeg,
+    can_go_on,
+    is_being_recorded,
+    nights_folder,
+    record_leg,
+    refuse_while_recorded,
+)
 from evalplatform.stages.pinned_runs import dead_of_replay
 from evalplatform.stages.run_batch import REPLAYS_ONLY
 
@@ -86,6 +94,8 @@ async def run_sentinel(context: MonitoringContext, request: SentinelRequest, *, 
     there = context.store.night(f"{SENTINEL}.{request.slot.id}")
     if there is not None and there.state != "pending":
         return there
+    if there is not None:
+        refuse_while_recorded(nights_folder(context.project), there.key)
     begun = context.store.begin(sentinel.begun(attempt=1 if there is None else there.attempt + 1))
     return await sentinel.ran(begun.night) if begun.is_ours else begun.night
 
@@ -118,7 +128,6 @@ def end_abandoned(context: MonitoringContext) -> None:
             continue
         failed = night.with_changes(state="check_failed", reason="missed_slot", detail=INTERRUPTED)
         finish_night(context, failed, recipients=context.project.settings.sentinel.recipients)
-        remove_legs(nights_folder(context.project), night.key)
 
 
 @dataclass
@@ -155,6 +164,8 @@ class _Sentinel:
     def can_go_on(self, night_key: str) -> bool:
         """Say whether a night that was left pending holds runs that this request would make."""
         folder = nights_folder(self.context.project)
+        if is_being_recorded(folder, night_key):  # one of its legs is finished, and somebody is at the other
+            return False
         recorded, live = self._recorded(), self.request.scenarios
         return any(
             scenarios and can_go_on(folder, night_key, self._header(scenarios, leg_identity, live=is_live), "live" if is_live else "replay")
@@ -180,9 +191,7 @@ class _Sentinel:
             live_batch=None if live is None else live.batch.id,
             cost=meter.cost(requests=0 if live is None else live.made, legs=(replay, live)),
         )
-        finished = finish_night(self.context, ended, recipients=self.context.project.settings.sentinel.recipients)
-        remove_legs(nights_folder(self.context.project), night.key)
-        return finished
+        return finish_night(self.context, ended, recipients=self.context.project.settings.sentinel.recipients)
 
     async def _replay_leg(self, night: Night) -> StoredLeg | None:
         """Replay the recordings; None where no watched scenario has one."""

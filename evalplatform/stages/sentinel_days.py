@@ -12,7 +12,6 @@ from evalplatform.runs.night import SENTINEL, Night, Slot
 from evalplatform.stages.due_nights import MOST_ATTEMPTS, SKIPPED
 from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_end import finish_night, record_failed
-from evalplatform.stages.night_legs import nights_folder, remove_legs
 from evalplatform.stages.scenario_sets import current_scenarios
 from evalplatform.stages.sentinel import SentinelRequest, run_sentinel
 
@@ -132,9 +131,7 @@ def ended_for_good(context: MonitoringContext, day: date, *, ended_attempts: int
         failed = Night(source="sentinel", stream=SENTINEL, slot=slot, state="check_failed", reason="missed_slot", detail=detail)
         return record_failed(context, failed, recipients=settings.recipients)
     failed = night.with_changes(state="check_failed", reason="missed_slot", detail=detail)
-    ended = finish_night(context, failed, recipients=settings.recipients)
-    remove_legs(nights_folder(context.project), night.key)
-    return ended
+    return finish_night(context, failed, recipients=settings.recipients)
 
 
 def _missed_slots(context: MonitoringContext, since: datetime, before: date) -> Iterator[Slot]:

@@ -227,3 +227,17 @@ def test_a_night_of_other_scenarios_is_not_gone_on_with(watched: Watched, comman
     assert ran.code == 0, ran.err
     assert "going on with" not in ran.err
     assert sorted(night.state for night in watched.nights) == ["checked_clean", "pending"]
+
+
+def test_a_night_that_another_process_is_at_is_left_to_it(watched: Watched, command: Command) -> None:
+    watched.agent.behave(cancel="S")
+    with started("sentinel", "--runs", "1", folder=watched.folder) as process:
+        while not watched.agent.asked:
+            time.sleep(0.05)
+        watched.agent.behave()
+        ran = command("sentinel", "--runs", 1)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert ran.code == 0, ran.err
+    assert "going on with" not in ran.err
+    assert sorted((night.state, night.attempt) for night in watched.nights) == [("checked_clean", 1), ("pending", 1)]

@@ -1,6 +1,7 @@
 """Nights whose process died, or whose schedule changed before they were through: what is gone on with, what is not, and what is left."""
 
 import asyncio
+import fcntl
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalplatform.kernel.errors import MonitoringError, StorageUnavailableError
+from evalplatform.kernel.errors import BundleInUseError, MonitoringError, StorageUnavailableError
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.monitoring import MonitoringStore
 from evalplatform.runs.night import Night
@@ -97,6 +98,21 @@ def test_an_agent_whose_schedule_was_paused_before_its_night_began_is_not_asked(
         run(monitored, one)
     assert refused.value.code == "schedule_changed"
     assert (agent.asked, monitored.nights()) == ([], []), "paused time is never missed"
+
+
+def test_a_night_that_is_still_being_recorded_is_not_taken_over(monitored: MonitoredProject, agent: PlannedAgent) -> None:
+    one = first_due(monitored)
+    die_at_the_end(monitored, one)
+    asked = len(agent.asked)
+    with monitored.monitoring() as context:
+        folder = nights_folder(context.project)
+    with (folder / bundles(monitored)[0]).open("r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(BundleInUseError, match="another process"):
+            run(monitored, one._replace(attempt=2))
+    (left,) = monitored.nights()
+    assert (left.state, left.attempt) == ("pending", 1), "the attempt that is at it can end it"
+    assert len(agent.asked) == asked
 
 
 class NothingKnown:
