@@ -21,6 +21,7 @@ from evalplatform.ports.notifier import Message
 from evalplatform.reports.alert_words import alert_subject, alert_text
 from evalplatform.runs.night import Delivery, DeliveryState, Night
 from evalplatform.stages.monitoring_context import MonitoringContext
+from evalplatform.stages.monitoring_facts import night_facts
 from evalplatform.stages.night_reports import night_artifact, night_link
 
 LOOK_SECONDS = 30.0
@@ -61,8 +62,10 @@ def deliver_alerts(context: MonitoringContext, *, within_seconds: float = LOOK_S
 
 def report_link(context: MonitoringContext, night: Night) -> str | None:
     """Return where a person reads a night's report, with its comparison; None for a night of the sentinel that no report was made of."""
-    if night.source == "sentinel" and context.catalog.current(night_artifact(context, night)) is None:
-        return None
+    if night.source == "sentinel":  # of the nights of one day one has the report
+        manifest = context.catalog.current(night_artifact(context, night))
+        if manifest is None or night_facts(manifest).key != night.key:
+            return None
     return night_link(context, night)
 
 

@@ -1,7 +1,7 @@
 """One night of a schedule: the pinned runs graded again, then the agent asked at its endpoint, and what came out told where it changed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -140,7 +140,8 @@ class _Watch:
         try:
             live = await self._live_leg(alive, endpoint) if alive else _Live(None)
         except EndpointRefusedError as error:
-            return self._failed("endpoint_unreachable", str(error), dead=dead, replay=replay)
+            unseen = [self._watched(scenario, replay, None) for scenario in alive]
+            return self._failed("endpoint_unreachable", str(error), scenarios=[*_dead_scenarios(dead), *unseen], replay=replay)
         return self._read(alive, dead, replay, live)
 
     def _read(self, alive: Sequence[Scenario], dead: Mapping[str, DeadSensor], replay: StoredLeg | None, live: _Live) -> Night:
@@ -158,13 +159,13 @@ class _Watch:
         )
 
     def _failed(
-        self, reason: NightReason, detail: str, *, dead: Mapping[str, DeadSensor] | None = None, replay: StoredLeg | None = None
+        self, reason: NightReason, detail: str, *, scenarios: Iterable[WatchedScenario] = (), replay: StoredLeg | None = None
     ) -> Night:
         return self.night.with_changes(
             state="check_failed",
             reason=reason,
             detail=detail,
-            scenarios=tuple(_dead_scenarios(dead or {})),
+            scenarios=tuple(sorted(scenarios, key=lambda one: one.scenario_id)),
             replay_batch=None if replay is None else replay.batch.id,
             cost=self.meter.cost(requests=0, legs=(replay,)),
         )

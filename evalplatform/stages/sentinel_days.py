@@ -136,10 +136,11 @@ def ended_for_good(context: MonitoringContext, day: date, *, ended_attempts: int
 
 def _missed_slots(context: MonitoringContext, since: datetime, before: date) -> Iterator[Slot]:
     settings = context.project.settings.sentinel
-    last = next(context.store.nights(stream=SENTINEL, before=slot_of_day(settings, before).at, limit=1), None)
-    day = day_of(settings, since) if last is None else max(day_of(settings, since), last.slot.local_date + DAY)
+    # A night by hand stands for its own day alone; days before it may have been missed all the same.
+    there = {night.slot.local_date for night in context.store.nights(stream=SENTINEL, since=since - 2 * DAY)}
+    day = day_of(settings, since)
     while day < before:
         slot = slot_of_day(settings, day)
-        if slot.at >= since:
+        if slot.at >= since and day not in there:
             yield slot
         day += DAY

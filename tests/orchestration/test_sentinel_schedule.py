@@ -14,6 +14,7 @@ from dagster._core.types.loadable_target_origin import LoadableTargetOrigin
 from dagster._utils.schedules import schedule_execution_time_iterator  # what the daemon takes its ticks from
 
 from assets.monitoring import SENTINEL_JOB
+from evalplatform.monitoring.slots import slot_at
 from evalplatform.project.schema import SentinelSettings
 from evalplatform.runs.night import Night
 from evalplatform.stages.sentinel_days import day_of, slot_of_day
@@ -115,6 +116,19 @@ def test_days_while_nobody_looked_are_recorded_as_missed_and_the_last_one_runs(m
     monitored.look(monitoring_sensor(monitored.runs.file))
     assert monitored.made("sentinel_nights") == {f"2026-12-0{day}" for day in (1, 2, 3, 4)}
     assert not monitored.passed("sentinel_nights", "could_check", "2026-12-02")
+
+
+@pytest.mark.usefixtures("with_switches")
+def test_a_night_by_hand_stands_for_its_own_day_and_hides_no_earlier_one(monitored: MonitoredProject) -> None:
+    monitored.at(FIRST + 3 * DAY)
+    with monitored.monitoring() as monitoring:
+        slot = slot_at(FIRST + 2 * DAY + timedelta(hours=5), "UTC")
+        night = Night(source="sentinel", stream="sentinel", slot=slot, state="checked_clean", ended_at=slot.at)
+        monitoring.store.record(night)
+    switched_on(monitored, FIRST - timedelta(hours=1))
+    tick(monitored, FIRST + 3 * DAY)
+    nights = [(night.slot.local_date.day, night.reason or night.state) for night in monitored.nights("sentinel")]
+    assert nights == [(1, "missed_slot"), (2, "missed_slot"), (3, "checked_clean")]
 
 
 @pytest.mark.usefixtures("with_switches")

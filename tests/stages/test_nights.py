@@ -224,6 +224,8 @@ def test_an_address_that_is_not_allowed_any_more_is_not_asked(
     night = run(monitored, one)
     assert (night.reason, agent.asked) == ("endpoint_unreachable", [])
     assert "endpoint_loopback" in (night.detail or "")
+    assert [(one.scenario_id, one.is_unseen) for one in night.scenarios] == [("cancel", True), ("refund", True)]
+    assert night.drifted == ()
 
 
 def test_a_tampered_pin_fails_the_check_and_no_live_leg_runs(monitored: MonitoredProject, agent: PlannedAgent) -> None:

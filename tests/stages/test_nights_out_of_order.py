@@ -12,11 +12,13 @@ import pytest
 from evalplatform.monitoring.slots import slot_at
 from evalplatform.ports.monitoring import MonitoringStore
 from evalplatform.runs.night import Night, NightState
+from evalplatform.stages.deliver_alerts import report_link
 from evalplatform.stages.due_nights import NightToRun, due_nights
 from evalplatform.stages.monitor_night import run_monitor_night
 from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_end import finish_night
 from evalplatform.stages.night_legs import nights_folder
+from evalplatform.stages.night_reports import materialize_night, night_link
 from tests.support.monitored_project import FIRST, MonitoredProject
 from tests.support.planned_agent import PlannedAgent, running_agent
 
@@ -58,6 +60,18 @@ def test_a_night_that_ends_after_a_later_one_tells_only_what_it_changes(
             assert kind(end(begun(context, next(hours), stream), later, context)) == told[0]
             assert kind(end(overtaken, late, context)) == told[1]
             assert kind(end(begun(context, next(hours), stream), next_state, context)) == next_told
+
+
+def test_a_message_links_to_the_report_of_its_own_night_and_to_no_other_of_the_day(monitored: MonitoredProject) -> None:
+    with monitored.monitoring() as context:
+        by_day, by_hand = (
+            Night(source="sentinel", stream="sentinel", slot=slot_at(FIRST + timedelta(hours=hours), "UTC"), state=state)
+            for hours, state in ((0, STATES["c"]), (9, STATES["f"]))
+        )
+        assert report_link(context, by_day) is None, "no report was made of it"
+        materialize_night(context, by_day)
+        assert report_link(context, by_day) == night_link(context, by_day)
+        assert report_link(context, by_hand) is None
 
 
 def begun(context: MonitoringContext, hours: int, stream: str) -> Night:
