@@ -164,6 +164,17 @@ def can_go_on(folder: Path, night_key: str, header: BatchHeader, leg: Leg) -> bo
     return True
 
 
+def holds_only(folder: Path, night_key: str, leg: Leg, is_asked: Callable[[BatchHeader], bool]) -> bool:
+    """Say whether every bundle of a night's leg can be read and is asked for: a rerun leaves no other runs behind, and meets no damage."""
+    for path in folder.glob(f"{night_key}.{leg}.*.jsonl"):
+        try:
+            if not nothing_recorded(path) and not is_asked(read_bundle(path).header):
+                return False
+        except BundleError:
+            return False
+    return True
+
+
 async def _recorded(request: LegRequest, path: Path, clock: Clock, on_progress: OnProgress, *, goes_on: bool) -> int:
     recording = (read_recording(path) if goes_on else None) or secrets.token_hex(16)
     async with request.open_agent(recording) as agent:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from evalplatform.calls.progress import OnProgress
 from evalplatform.drift.sentinel import dead_scenario, night_reading, watched_scenario
@@ -14,7 +15,7 @@ from evalplatform.monitoring.slots import slot_at
 from evalplatform.ports.agent_runner import AgentRunner
 from evalplatform.project.scenario_set import ScenarioSet
 from evalplatform.runs.night import SENTINEL, DeadSensor, Night, Slot, WatchedScenario
-from evalplatform.runs.records import BatchHeader, PlannedScenario
+from evalplatform.runs.records import BatchHeader, Leg, PlannedScenario
 from evalplatform.runs.scenario import Scenario
 from evalplatform.stages.agent_identity import AgentIdentity, agent_identity
 from evalplatform.stages.monitoring_context import MonitoringContext
@@ -24,6 +25,7 @@ from evalplatform.stages.night_legs import (
     LegRequest,
     StoredLeg,
     can_go_on,
+    holds_only,
     is_being_recorded,
     nights_folder,
     record_leg,
@@ -162,15 +164,23 @@ class _Sentinel:
         )
 
     def can_go_on(self, night_key: str) -> bool:
-        """Say whether a night that was left pending holds runs that this request would make."""
+        """Say whether a night that was left pending holds runs that this request would make, and no others."""
         folder = nights_folder(self.context.project)
         if is_being_recorded(folder, night_key):  # one of its legs is finished, and somebody is at the other
             return False
-        recorded, live = self._recorded(), self.request.scenarios
-        return any(
-            scenarios and can_go_on(folder, night_key, self._header(scenarios, leg_identity, live=is_live), "live" if is_live else "replay")
-            for scenarios, leg_identity, is_live in ((live, self._agent_identity(), True), (recorded, REPLAYS_ONLY, False))
+        legs: tuple[Leg, ...] = ("live", "replay")
+        return any(can_go_on(folder, night_key, self._header_of(leg), leg) for leg in legs) and all(
+            holds_only(folder, night_key, leg, partial(self._asks_for, leg)) for leg in legs
         )
+
+    def _asks_for(self, leg: Leg, header: BatchHeader) -> bool:
+        """Say whether a leg is of runs that this request would make; a live leg has fewer scenarios where a recording was dead."""
+        return header.digest == self._header_of(leg, only=frozenset(header.scenarios)).digest
+
+    def _header_of(self, leg: Leg, *, only: frozenset[str] | None = None) -> BatchHeader:
+        scenarios = self.request.scenarios if leg == "live" else self._recorded()
+        identity = self._agent_identity() if leg == "live" else REPLAYS_ONLY
+        return self._header(tuple(one for one in scenarios if only is None or one.id in only), identity, live=leg == "live")
 
     async def ran(self, night: Night) -> Night:
         """Run both legs, read them, and end the night."""

@@ -229,6 +229,30 @@ def test_a_night_of_other_scenarios_is_not_gone_on_with(watched: Watched, comman
     assert sorted(night.state for night in watched.nights) == ["checked_clean", "pending"]
 
 
+@pytest.mark.parametrize(("runs", "is_damaged"), [(1, False), (3, True)])
+def test_a_night_with_other_live_runs_or_a_damaged_leg_is_not_gone_on_with(
+    watched: Watched, command: Command, runs: int, is_damaged: bool
+) -> None:
+    watched.agent.behave(cancel="PS")
+    with started("sentinel", "--runs", "3", folder=watched.folder) as process:
+        while len(watched.agent.asked) < 6:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    (leg,) = (watched.folder / ".evalplatform" / "nights").glob("*.live.*.jsonl")
+    if is_damaged:
+        first, _, *rest = leg.read_bytes().splitlines(keepends=True)
+        leg.write_bytes(b"".join([first, b"garbage\n", *rest]))
+    watched.agent.behave()
+    ran = command("sentinel", "--runs", runs, "--json")
+    assert ran.code == 0, ran.err
+    assert "going on with" not in ran.err
+    assert {scenario["graded"] for scenario in json.loads(ran.out)["scenarios"]} == {runs}
+    assert sorted(night.state for night in watched.nights) == ["checked_clean", "pending"]
+    assert leg.exists()  # what was paid for is not thrown away by another night
+
+
 def test_a_night_that_another_process_is_at_is_left_to_it(watched: Watched, command: Command) -> None:
     watched.agent.behave(cancel="S")
     with started("sentinel", "--runs", "1", folder=watched.folder) as process:
