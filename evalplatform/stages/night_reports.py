@@ -12,6 +12,7 @@ from evalplatform.artifacts.records import ArtifactId
 from evalplatform.comparisons.batches.compare import compare_batches
 from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.errors import InputError
+from evalplatform.reports.alert_words import REASON_WORDS
 from evalplatform.reports.batch_comparison_html import batch_comparison_html
 from evalplatform.reports.batch_comparison_report import batch_comparison_report
 from evalplatform.reports.batch_comparison_v3 import V3Writer
@@ -114,6 +115,13 @@ def _json(night: Night) -> dict[str, JsonValue]:
     return night_json(night.with_changes(alert=None)) | {"alert": kind}
 
 
+def _shown_sentence(night: Night) -> str:
+    """Return how a night came out without what an endpoint answered or where it is: that stands in the report alone."""
+    if night.reason in ("endpoint_unreachable", "credential_unreadable"):
+        return night_sentence(night.with_changes(detail=REASON_WORDS[night.reason]))
+    return night_sentence(night)
+
+
 def _facts(night: Night, *, comparison_page: bool) -> NightFacts:
     table = scenario_table(night, {})
     return NightFacts(
@@ -123,7 +131,7 @@ def _facts(night: Night, *, comparison_page: bool) -> NightFacts:
         due_at=night.slot.at,
         state=night.state,
         reason=night.reason,
-        sentence=night_sentence(night),
+        sentence=_shown_sentence(night),
         scenarios=len(night.scenarios),
         drifted=tuple(scenario.scenario_id for scenario in night.drifted),
         dead=tuple(scenario.scenario_id for scenario in night.dead_sensors),

@@ -84,6 +84,19 @@ def test_a_night_that_could_not_run_passes_neither_check(monitored: MonitoredPro
     assert not monitored.passed("monitoring_nights", "no_drift", FIRST_KEY)
 
 
+def test_what_an_agent_said_when_it_refused_is_not_shown_by_dagster(monitored: MonitoredProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    monitored.schedule()
+    said = "the customer is Jane Roe"
+    monkeypatch.setattr(monitored.agent, "answer", lambda request: (403, {"error": {"message": said}}))
+    monitored.at(FIRST)
+    (result,) = run_due(monitored)
+    (night,) = monitored.nights()
+    assert said in (night.detail or "")
+    shown = [str(event.event_specific_data) for event in result.all_events]
+    assert any("the agent could not be reached, or could not be run" in one for one in shown)
+    assert not [one for one in shown if said in one or f"127.0.0.1:{monitored.agent.port}" in one]
+
+
 def test_after_downtime_only_the_latest_slot_runs_and_every_skipped_one_is_told_of(monitored: MonitoredProject) -> None:
     monitored.schedule()
     monitored.at(FIRST + 3 * DAY)
