@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evalplatform.cli.checkup.findings import Finding, Patient, ok, problem
-from evalplatform.cli.checkup.stores import SQLITE_PREFIX
 from evalplatform.kernel.errors import CredentialUnreadableError, InputError
 from evalplatform.kernel.text import plural
 from evalplatform.project.deployment import variable_of
+from evalplatform.wiring import SQLITE_PREFIX
 
 CHECK = "secrets"
 VARIABLE = variable_of("secret_keys")
