@@ -67,6 +67,7 @@ def sentinel(
             max_cost_usd=settings.max_cost_usd if max_cost_usd is None else max_cost_usd,
             only=tuple(scenario or ()),
             commit=origin.commit,
+            goes_on=False,
         )
         night = asyncio.run(run_sentinel(context, _resumed(context, request), on_progress=on_progress))
         while night.state == "pending":  # another process took the same second
@@ -86,7 +87,7 @@ def _resumed(context: "MonitoringContext", request: "SentinelRequest") -> "Senti
     if slot is None:
         return request
     say(f"going on with the night of {slot.at:%Y-%m-%d %H:%M} UTC, which was interrupted")
-    return replace(request, slot=slot)
+    return replace(request, slot=slot, goes_on=True)
 
 
 def _rate(text: str) -> float:

@@ -52,6 +52,7 @@ class SentinelRequest:
         only: ids of the scenarios to watch; empty for all that have an assertion.
         commit: of the agent's repository, where it is known.
         actor: who asks, for the audit.
+        goes_on: whether a night of this slot that was left is gone on with; else one that is there belongs to somebody else.
     """
 
     scenario_set: ScenarioSet
@@ -62,6 +63,7 @@ class SentinelRequest:
     only: tuple[str, ...] = ()
     commit: str | None = None
     actor: str = SENTINEL
+    goes_on: bool = True
 
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
@@ -76,7 +78,7 @@ class SentinelRequest:
 
 
 async def run_sentinel(context: MonitoringContext, request: SentinelRequest, *, on_progress: OnProgress) -> Night:
-    """Run a night of the sentinel to its end, and return it; a night of this slot that has ended before is returned as it is.
+    """Run a night of the sentinel to its end, and return it; one of this slot that has ended before, or is not ours, is returned as it is.
 
     The replay leg comes first: a scenario whose recording no longer passes cannot be watched, and its live leg does not run.
 
@@ -94,7 +96,7 @@ async def run_sentinel(context: MonitoringContext, request: SentinelRequest, *, 
     sentinel.refuse_nothing_to_watch()
     end_abandoned(context)
     there = context.store.night(f"{SENTINEL}.{request.slot.id}")
-    if there is not None and there.state != "pending":
+    if there is not None and (there.state != "pending" or not request.goes_on):
         return there
     if there is not None:
         refuse_while_recorded(nights_folder(context.project), there.key)

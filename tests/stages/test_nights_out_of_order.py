@@ -19,6 +19,8 @@ from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_end import finish_night
 from evalplatform.stages.night_legs import nights_folder
 from evalplatform.stages.night_reports import materialize_night, night_link
+from evalplatform.stages.scenario_sets import current_scenarios
+from evalplatform.stages.sentinel import SentinelRequest, run_sentinel
 from tests.support.monitored_project import FIRST, MonitoredProject
 from tests.support.planned_agent import PlannedAgent, running_agent
 
@@ -72,6 +74,17 @@ def test_a_message_links_to_the_report_of_its_own_night_and_to_no_other_of_the_d
         materialize_night(context, by_day)
         assert report_link(context, by_day) == night_link(context, by_day)
         assert report_link(context, by_hand) is None
+
+
+def test_a_night_of_its_own_takes_no_other_over_that_began_in_the_same_second(monitored: MonitoredProject, agent: PlannedAgent) -> None:
+    with monitored.monitoring() as context:
+        slot = slot_at(FIRST, "UTC")
+        assert context.store.begin(Night(source="sentinel", stream="sentinel", slot=slot, began_at=context.clock.now())).is_ours
+        request = SentinelRequest(scenario_set=current_scenarios(context.runs), slot=slot, runs=1, fail_rate=0.1, goes_on=False)
+        night = asyncio.run(run_sentinel(context, request, on_progress=lambda progress: None))
+        assert (night.state, night.attempt, agent.asked) == ("pending", 1, [])
+        gone_on = asyncio.run(run_sentinel(context, replace(request, goes_on=True), on_progress=lambda progress: None))
+        assert (gone_on.state, gone_on.attempt) == ("checked_clean", 2)
 
 
 def begun(context: MonitoringContext, hours: int, stream: str) -> Night:
