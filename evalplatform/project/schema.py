@@ -20,6 +20,8 @@ Id = Annotated[str, StringConstraints(pattern=f"^{KEY_PATTERN.pattern}$", max_le
 Text = Annotated[str, StringConstraints(min_length=1)]
 TimeOfDay = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 MailAddress = Annotated[str, AfterValidator(checked_mail_address)]
+Recipients = Annotated[tuple[MailAddress, ...], AfterValidator(lambda given: tuple(dict.fromkeys(given)))]
+"""Each is mailed once, however often it is named."""
 TimezoneName = Annotated[str, AfterValidator(known_timezone)]
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
@@ -127,7 +129,7 @@ class SentinelSettings(Value):
         default=0.1, strict=True, gt=0, lt=1, description="How often a run fails while nothing has changed; drift is told against it."
     )
     max_cost_usd: float | None = Field(default=None, strict=True, gt=0, description="The most that a night may spend on the agent.")
-    recipients: tuple[MailAddress, ...] = Field(
+    recipients: Recipients = Field(
         default=(), max_length=MOST_RECIPIENTS, description="Who is mailed when what stands after a night has changed."
     )
 

@@ -175,7 +175,7 @@ def test_the_project_file_says_how_the_sentinel_runs_where_no_flag_does(watched:
 
 def test_the_projects_recipients_are_told_of_a_change_and_of_nothing_else(watched: Watched, command: Command) -> None:
     (watched.folder / "evalplatform.yaml").write_text(
-        "version: 1\nproject: watched\nscenarios: scenarios.yaml\nsentinel: {recipients: [ann@example.com]}\n"
+        "version: 1\nproject: watched\nscenarios: scenarios.yaml\nsentinel: {recipients: [ann@example.com, ann@example.com]}\n"
     )
     for plan, kind in (({}, None), ({"cancel": "F"}, "drift_detected"), ({"cancel": "F"}, None), ({}, "recovered")):
         watched.agent.behave(**plan)
