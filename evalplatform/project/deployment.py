@@ -30,6 +30,8 @@ WebAddress = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]\S*$")]
 _HOST_AND_PORT = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?"
 WebhookAddress = Annotated[str, StringConstraints(pattern=rf"^https?://{_HOST_AND_PORT}([/?][!-~]*)?$"), AfterValidator(_that_can_be_split)]
 MailServerAddress = Annotated[str, StringConstraints(pattern=rf"^smtps?://{_HOST_AND_PORT}/?$"), AfterValidator(_that_can_be_split)]
+MOST_OFFSET_SECONDS = 3_155_760_000
+"""A hundred years: whatever is reckoned from such a clock is a date that there is."""
 MailAddress = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$")]
 RULES = {
     "web_url": "must be an http or https address.",
@@ -136,6 +138,8 @@ class DeploymentSettings(Value):
     )
     clock_offset_seconds: float = Field(
         default=0,
+        ge=-MOST_OFFSET_SECONDS,
+        le=MOST_OFFSET_SECONDS,
         description="Moves the clock of a test deployment.",
         examples=["86400"],
     )

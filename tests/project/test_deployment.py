@@ -35,6 +35,7 @@ def test_an_empty_variable_counts_as_one_that_is_not_set():
         ("EVALPLATFORM_RUNS_PER_ENDPOINT", "0", "must be greater than or equal to 1"),
         ("EVALPLATFORM_WEB_URL", "ftp://me:s3cret@host", "must be an http or https address"),
         ("EVALPLATFORM_DEBUG", "perhaps", "must be 1 or 0"),
+        ("EVALPLATFORM_CLOCK_OFFSET_SECONDS", "999999999999", "must be less than or equal to 3155760000"),
         ("EVALPLATFORM_SMTP_URL", "https://mail.example.com", "must be smtp://HOST or smtps://HOST"),
         ("EVALPLATFORM_SMTP_URL", "smtp://me:s3cret@mail", "without a user or password"),
         ("EVALPLATFORM_SMTP_URL", "smtp://mail:0", "with :PORT"),
