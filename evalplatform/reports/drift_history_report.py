@@ -57,6 +57,8 @@ def history_sentence(history: DriftHistory) -> str:
     of_scenarios = f"{drifted:,} of {plural(len(history.trends), 'scenario')} drifted at least once"
     failed = history.nights.get("check_failed", 0)
     not_checked = f"; {plural(failed, 'check')} failed" if failed else ""
+    if not history.trends:
+        return f"No scenario was seen over {plural(history.night_count, 'night')}{not_checked}."
     return f"{of_scenarios} over {plural(history.night_count, 'night')}{not_checked}."
 
 

@@ -116,7 +116,8 @@ def _facts(night: Night) -> Iterator[Fact]:
     yield Fact(label="Due", value=f"{night.slot.at:%Y-%m-%d %H:%M} UTC")
     yield Fact(label="Source", value=night.source)
     yield Fact(label="Alert", value="none: the standing did not change" if night.alert is None else KIND_WORDS[night.alert.kind])
-    yield Fact(label="Cost", value=cost_words(night.cost, is_pending=night.state == "pending"))
+    cost_label = "Cost" if night.attempt == 1 else "Cost of the last attempt"  # what an earlier one took died with it
+    yield Fact(label=cost_label, value=cost_words(night.cost, is_pending=night.state == "pending"))
     if night.replay_batch is not None:
         yield Fact(label="Replay leg", value=night.replay_batch)
     if night.live_batch is not None:
