@@ -19,6 +19,7 @@ from evalplatform.project.yaml_file import Loc, error_from_validation, line_of, 
 from evalplatform.runs.assertions.assertion import assertion_kinds
 from evalplatform.runs.detectors.detector import detectors
 from evalplatform.runs.pattern_search import compiled_pattern
+from evalplatform.runs.regular_files import is_pipe_or_device
 from evalplatform.runs.scenario import AssertionSpec, PolicySpec, Scenario
 
 INLINE_JUDGE_ID = "run-judge"
@@ -148,8 +149,11 @@ class _Loading:
                 self._recording_digest(entry.recording, place, "recording")
 
     def _recording_digest(self, named: str, place: int, field: str) -> str:
+        recording = self.path.parent / named
         try:
-            return bytes_digest((self.path.parent / named).read_bytes())
+            if is_pipe_or_device(recording):
+                raise self._error(f"the recording {named!r} is no regular file.", "scenarios", place, field)
+            return bytes_digest(recording.read_bytes())
         except (OSError, ValueError) as error:  # ValueError: a path that no file system takes
             why = error.strerror if isinstance(error, OSError) else str(error)
             raise self._error(f"the recording {named!r} cannot be read: {why}.", "scenarios", place, field) from None

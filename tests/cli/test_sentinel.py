@@ -265,3 +265,12 @@ def test_a_night_that_another_process_is_at_is_left_to_it(watched: Watched, comm
     assert ran.code == 0, ran.err
     assert "going on with" not in ran.err
     assert sorted((night.state, night.attempt) for night in watched.nights) == [("checked_clean", 1), ("pending", 1)]
+
+
+def test_a_recording_that_is_a_pipe_is_refused_and_not_waited_for(watched: Watched, command: Command) -> None:
+    recording = watched.folder / "rec" / "cancel.json"
+    recording.unlink()
+    os.mkfifo(recording)
+    refused = command("sentinel")
+    assert refused.code == 2
+    assert "scenarios.0.recording: the recording 'rec/cancel.json' is no regular file." in refused.err
