@@ -10,6 +10,7 @@ from evalplatform.runs.night import Night, WatchedScenario
 SMALLEST_PERCENT = 0.01
 DEAD_WORDS = {
     "pin_gone": "its pinned run is gone",
+    "not_what_was_pinned": "its pinned run is not what it was when it was pinned",
     "no_longer_passes": "what it stands on no longer passes",
     "not_in_scenario_file": "the scenario file has it no more",
     "cannot_be_replayed": "its recording cannot be replayed",

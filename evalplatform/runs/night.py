@@ -66,7 +66,7 @@ class Slot(Value):
 class DeadSensor(Value):
     """Why a scenario could not be watched this night: its pin is gone, or what it stands on no longer passes."""
 
-    kind: Literal["pin_gone", "no_longer_passes", "not_in_scenario_file", "cannot_be_replayed"]
+    kind: Literal["pin_gone", "not_what_was_pinned", "no_longer_passes", "not_in_scenario_file", "cannot_be_replayed"]
     detail: Words
 
 

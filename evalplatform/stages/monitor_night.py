@@ -127,7 +127,8 @@ class _Watch:
             return self._failed("credential_unreadable", str(error))
         pins = pinned_runs(self.context.runs, self.scenario_set, self.schedule.pins)
         if pins.changed:
-            return self._failed("baseline_not_pinned", f"what is stored is not what was pinned: {', '.join(pins.changed)}.")
+            detail = f"what is stored is not what was pinned: {', '.join(pins.changed)}."
+            return self._failed("baseline_not_pinned", detail, scenarios=self._of_changed_pins(pins))
         replay = await self._replay_leg(pins)
         dead = {**pins.dead, **({} if replay is None else dict(dead_of_replay(replay.runs)))}
         alive = tuple(pinned.scenario for name, pinned in pins.whole.items() if name not in dead)
@@ -169,6 +170,12 @@ class _Watch:
             replay_batch=None if replay is None else replay.batch.id,
             cost=self.meter.cost(requests=0, legs=(replay,)),
         )
+
+    def _of_changed_pins(self, pins: PinnedRuns) -> Iterator[WatchedScenario]:
+        """Iterate over the scenarios of a night that one changed pin ends: nothing is seen of the others either."""
+        changed = DeadSensor(kind="not_what_was_pinned", detail="what is stored has another digest")
+        yield from _dead_scenarios({**pins.dead, **dict.fromkeys(pins.changed, changed)})
+        yield from (self._watched(pinned.scenario, None, None) for pinned in pins.whole.values())
 
     def _watched(self, scenario: Scenario, replay: StoredLeg | None, live: StoredLeg | None) -> WatchedScenario:
         return watched_scenario(

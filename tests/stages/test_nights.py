@@ -237,6 +237,8 @@ def test_a_tampered_pin_fails_the_check_and_no_live_leg_runs(monitored: Monitore
     night = run(monitored, one)
     assert (night.state, night.reason, agent.asked) == ("check_failed", "baseline_not_pinned", [])
     assert (night.replay_batch, night.live_batch) == (None, None)
+    assert [one.dead and one.dead.kind for one in night.scenarios] == ["not_what_was_pinned"] * 2, "both are pinned to the same steps"
+    assert night.drifted == ()
 
 
 def test_a_pin_whose_run_is_gone_is_a_dead_sensor_of_that_scenario_alone(monitored: MonitoredProject, agent: PlannedAgent) -> None:
