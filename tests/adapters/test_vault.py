@@ -43,7 +43,7 @@ def test_without_its_key_a_sealed_text_is_unreadable(keys: tuple[str, ...]) -> N
 
 def test_a_damaged_or_foreign_text_is_unreadable_at_every_character() -> None:
     token = vault(NEW).seal("value")
-    for place in range(len(token) - 2):  # the last characters may hold bits that base64 leaves unused
+    for place in range(len(token.rstrip("=")) - 1):  # the last character before the padding may hold bits that base64 leaves unused
         damaged = token[:place] + ("A" if token[place] != "A" else "B") + token[place + 1 :]
         with pytest.raises(CredentialUnreadableError):
             vault(NEW).open(damaged)
