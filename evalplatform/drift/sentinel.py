@@ -14,8 +14,6 @@ from evalplatform.runs.records import Run
 from evalplatform.runs.tolerance import PathTolerance, path_drifts
 from evalplatform.stats.repeated_runs import drift_rule
 
-DEFAULT_REFERENCE_FAIL_RATE = Fraction(1, 10)
-
 
 class NightReading(NamedTuple):
     """How a night that ran came out: its state, and the reason where it is a failed check."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from evalplatform.kernel.values import Value
-from evalplatform.runs.night import AlertKind, Night, NightState
+from evalplatform.runs.night import AlertKind, Night
 
 
 class Standing(Value):
@@ -22,25 +22,13 @@ class Standing(Value):
     now: Literal["checked_clean", "checked_flagged", "check_failed"] | None = None
     last_checked: Literal["checked_clean", "checked_flagged"] | None = None
 
-    def after(self, state: NightState) -> "Standing":
-        """Return what stands after another night; a pending one changes nothing."""
-        if state == "pending":
-            return self
-        return Standing(now=state, last_checked=self.last_checked if state == "check_failed" else state)
-
-    def alert_of(self, state: NightState) -> AlertKind | None:
-        """Return what another night is told with, or None where nothing changed.
-
-        `drift_detected`: flagged, and the last checked night was clean or there was none. `recovered`: clean, and the last checked night
-        was flagged. `monitor_failed`: the first failed check of a streak. Failed checks in between change neither of the first two.
-        """
-        return change_of(self, self.after(state))
-
 
 def change_of(before: Standing, after: Standing) -> AlertKind | None:
     """Return what one more night is told with, by what stood without it and what stands with it; None where nothing changed.
 
-    A night that ends after a later one may change nothing, or only what was last checked behind a failed check.
+    `drift_detected`: what was last checked is flagged, and was clean or there was none. `recovered`: it is clean, and was flagged.
+    `monitor_failed`: the first failed check of a streak. A night that ends after a later one may change nothing, or only what was last
+    checked behind a failed check.
     """
     if after.last_checked != before.last_checked:
         if after.last_checked == "checked_flagged":

@@ -10,7 +10,7 @@ from evalplatform.reports.alert_words import REASON_WORDS
 from evalplatform.reports.drift_plot import LETTERS, MARK_WORDS, drift_plot
 from evalplatform.reports.night_page import STATE_WORDS, alert_state_words, cost_words
 from evalplatform.reports.page import Page
-from evalplatform.reports.sentinel_words import night_sentence, percent_words
+from evalplatform.reports.sentinel_words import percent_words
 from evalplatform.reports.view import Cell, Column, Fact, Figure, Notice, Section, Table
 from evalplatform.reports.visible import one_line, with_visible_spaces
 from evalplatform.runs.night import Night
@@ -204,11 +204,6 @@ def night_rows(nights: Sequence[Night]) -> Iterator[tuple[str, ...]]:
             alert = "pending"
         cost = cost_words(night.cost, is_pending=night.state == "pending")
         yield f"{night.slot.at:%Y-%m-%d %H:%M}", night.stream, state, drifted, one_line(alert), cost
-
-
-def night_line(night: Night) -> str:
-    """Return a night in a line."""
-    return one_line(f"{night.key}: {night_sentence(night)}")
 
 
 def _facts(history: DriftHistory) -> Iterator[Fact]:

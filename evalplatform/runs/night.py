@@ -1,7 +1,7 @@
 """Nights as values: one scheduled check of an agent against what it did before, in one of three states, with its alert and its cost."""
 
 from datetime import UTC, date, datetime
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -22,15 +22,7 @@ NightReason = Literal[
     "budget",
 ]
 """Why a check failed. `detail` of the night says more."""
-NIGHT_REASONS: tuple[NightReason, ...] = (
-    "missed_slot",
-    "endpoint_unreachable",
-    "baseline_not_pinned",
-    "dead_sensor",
-    "allowance_exceeded",
-    "credential_unreadable",
-    "budget",
-)
+NIGHT_REASONS: tuple[NightReason, ...] = get_args(NightReason)
 AlertKind = Literal["drift_detected", "recovered", "monitor_failed"]
 Channel = Literal["email", "webhook"]
 DeliveryState = Literal["pending", "sent", "failed"]

@@ -1,33 +1,35 @@
 """One night of a schedule: the pinned runs graded again, then the agent asked at its endpoint, and what came out told where it changed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from evalplatform.calls.progress import OnProgress
-from evalplatform.drift.sentinel import NightReading, dead_scenario, night_reading, watched_scenario
-from evalplatform.judging.structural import STRUCTURAL_JUDGE
+from evalplatform.drift.sentinel import NightReading, night_reading
 from evalplatform.kernel.digests import json_digest
 from evalplatform.kernel.errors import CredentialUnreadableError, EndpointRefusedError, MonitoringError, RunStoppedError
-from evalplatform.kernel.text import plural
 from evalplatform.ports.agent_runner import AgentReply, AgentRequest, AgentRunner
 from evalplatform.ports.clock import Clock
 from evalplatform.ports.monitored_agent import MonitoredAgent, MonitoredEndpoint
 from evalplatform.project.scenario_set import ScenarioSet
 from evalplatform.runs.agent_settings import HttpAgent
 from evalplatform.runs.night import DeadSensor, Night, NightReason, Slot, WatchedScenario
-from evalplatform.runs.records import BatchHeader, Leg, PlannedScenario
+from evalplatform.runs.records import BatchHeader, Leg
 from evalplatform.runs.scenario import Scenario
 from evalplatform.runs.schedule import Schedule
+from evalplatform.runs.tolerance import DEFAULT_TOLERANCE
+from evalplatform.stages.agent_identity import AgentIdentity
 from evalplatform.stages.allowance import allowance_shortfall
 from evalplatform.stages.authorization import opened_authorization
 from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_cost import NightMeter
 from evalplatform.stages.night_end import finish_night
-from evalplatform.stages.night_legs import LegRequest, StoredLeg, nights_folder, record_leg, refuse_while_recorded
-from evalplatform.stages.pinned_runs import PinnedRunner, PinnedRuns, dead_of_replay, pinned_runs
+from evalplatform.stages.night_legs import LegRequest, StoredLeg, leg_header, nights_folder, record_leg, refuse_while_recorded
+from evalplatform.stages.night_scenarios import dead_of_replay, dead_words, watched_scenarios
+from evalplatform.stages.pinned_runs import PinnedRunner, PinnedRuns, pinned_runs
+from evalplatform.stages.run_batch import REPLAYS_ONLY
 from evalplatform.stages.scenario_sets import current_scenarios
 
 
@@ -130,7 +132,7 @@ class _Watch:
             detail = f"what is stored is not what was pinned: {', '.join(pins.changed)}."
             return self._failed("baseline_not_pinned", detail, scenarios=self._of_changed_pins(pins))
         replay = await self._replay_leg(pins)
-        dead = {**pins.dead, **({} if replay is None else dict(dead_of_replay(replay.runs)))}
+        dead = {**pins.dead, **({} if replay is None else dead_of_replay(replay.runs))}
         alive = tuple(pinned.scenario for name, pinned in pins.whole.items() if name not in dead)
         endpoint = MonitoredEndpoint(
             url=self.schedule.endpoint_url,
@@ -141,49 +143,49 @@ class _Watch:
         try:
             live = await self._live_leg(alive, endpoint) if alive else _Live(None)
         except EndpointRefusedError as error:
-            unseen = [self._watched(scenario, replay, None) for scenario in alive]
-            return self._failed("endpoint_unreachable", str(error), scenarios=[*_dead_scenarios(dead), *unseen], replay=replay)
+            return self._failed("endpoint_unreachable", str(error), scenarios=self._seen(alive, dead, replay, None), replay=replay)
         return self._read(alive, dead, replay, live)
 
     def _read(self, alive: Sequence[Scenario], dead: Mapping[str, DeadSensor], replay: StoredLeg | None, live: _Live) -> Night:
-        scenarios = list(_dead_scenarios(dead))
-        scenarios += [self._watched(scenario, replay, live.leg) for scenario in alive]
+        scenarios = self._seen(alive, dead, replay, live.leg)
         reading, detail = _reading(scenarios, live)
         return self.night.with_changes(
             state=reading.state,
             reason=reading.reason,
             detail=detail,
-            scenarios=tuple(sorted(scenarios, key=lambda one: one.scenario_id)),
+            scenarios=scenarios,
             replay_batch=None if replay is None else replay.batch.id,
             live_batch=None if live.leg is None else live.leg.batch.id,
             cost=self.meter.cost(requests=live.requests, legs=(replay, live.leg)),
         )
 
     def _failed(
-        self, reason: NightReason, detail: str, *, scenarios: Iterable[WatchedScenario] = (), replay: StoredLeg | None = None
+        self, reason: NightReason, detail: str, *, scenarios: tuple[WatchedScenario, ...] = (), replay: StoredLeg | None = None
     ) -> Night:
         return self.night.with_changes(
             state="check_failed",
             reason=reason,
             detail=detail,
-            scenarios=tuple(sorted(scenarios, key=lambda one: one.scenario_id)),
+            scenarios=scenarios,
             replay_batch=None if replay is None else replay.batch.id,
             cost=self.meter.cost(requests=0, legs=(replay,)),
         )
 
-    def _of_changed_pins(self, pins: PinnedRuns) -> Iterator[WatchedScenario]:
-        """Iterate over the scenarios of a night that one changed pin ends: nothing is seen of the others either."""
+    def _of_changed_pins(self, pins: PinnedRuns) -> tuple[WatchedScenario, ...]:
+        """Return the scenarios of a night that one changed pin ends: nothing is seen of the others either."""
         changed = DeadSensor(kind="not_what_was_pinned", detail="what is stored has another digest")
-        yield from _dead_scenarios({**pins.dead, **dict.fromkeys(pins.changed, changed)})
-        yield from (self._watched(pinned.scenario, None, None) for pinned in pins.whole.values())
+        others = [pinned.scenario for pinned in pins.whole.values()]
+        return self._seen(others, {**pins.dead, **dict.fromkeys(pins.changed, changed)}, None, None)
 
-    def _watched(self, scenario: Scenario, replay: StoredLeg | None, live: StoredLeg | None) -> WatchedScenario:
-        return watched_scenario(
-            scenario.id,
-            () if live is None else live.runs[scenario.id],
-            baseline=None if replay is None else replay.runs[scenario.id][-1],
-            tolerance=scenario.path_tolerance or "exact",
-            fail_rate=self.night.reference_fail_rate or 0.0,
+    def _seen(
+        self, alive: Sequence[Scenario], dead: Mapping[str, DeadSensor], replay: StoredLeg | None, live: StoredLeg | None
+    ) -> tuple[WatchedScenario, ...]:
+        return watched_scenarios(
+            {scenario.id: scenario.path_tolerance or DEFAULT_TOLERANCE for scenario in alive},
+            replay={} if replay is None else replay.runs,
+            live={} if live is None else live.runs,
+            fail_rate=self.context.project.settings.sentinel.reference_fail_rate,
+            dead=dead,
         )
 
     async def _replay_leg(self, pins: PinnedRuns) -> StoredLeg | None:
@@ -229,24 +231,15 @@ class _Watch:
         return f"{self.night.key}.{json_digest(list(made_of)).removeprefix('sha256:')[:8]}"
 
     def _header(self, scenarios: Sequence[Scenario], leg: Leg) -> BatchHeader:
-        settings = self.context.project.settings
-        return BatchHeader(
-            tenant=settings.tenant,
-            project=settings.project,
-            agent="replay" if leg == "replay" else HttpAgent(url=self.schedule.endpoint_url).identity,
-            judge=STRUCTURAL_JUDGE,
-            origin="night",
-            recorded_at=self.context.clock.now(),
-            scenario_set_digest=self.scenario_set.digest,
-            scenarios={
-                scenario.id: PlannedScenario(
-                    tier=self.scenario_set.tier(scenario),
-                    tolerance=scenario.path_tolerance,
-                    planned_runs=self.schedule.runs if leg == "live" else 1,
-                    leg=leg,
-                )
-                for scenario in scenarios
-            },
+        live = AgentIdentity(HttpAgent(url=self.schedule.endpoint_url).identity, None)
+        return leg_header(
+            self.scenario_set,
+            scenarios,
+            leg,
+            project=self.context.project,
+            identity=REPLAYS_ONLY if leg == "replay" else live,
+            runs=self.schedule.runs,
+            now=self.context.clock.now(),
         )
 
 
@@ -280,10 +273,6 @@ class _BoundedAgent:
         """Close nothing: whoever opened the agent closes it."""
 
 
-def _dead_scenarios(dead: Mapping[str, DeadSensor]) -> Iterator[WatchedScenario]:
-    return (dead_scenario(name, dead[name]) for name in sorted(dead))
-
-
 def _reading(scenarios: Sequence[WatchedScenario], live: _Live) -> tuple[NightReading, str | None]:
     """Return how the night came out, and the detail of a failed check.
 
@@ -298,6 +287,5 @@ def _reading(scenarios: Sequence[WatchedScenario], live: _Live) -> tuple[NightRe
     if live.is_over_time and any(scenario.dead is None and scenario.graded == 0 for scenario in scenarios):
         return NightReading("check_failed", "budget"), "the night's time ran out before every scenario was seen."
     reading = night_reading(scenarios)
-    dead = sorted(scenario.scenario_id for scenario in scenarios if scenario.dead is not None)
-    detail = None if reading.reason is None else f"{plural(len(dead), 'scenario')} could not be watched: {', '.join(dead)}."
-    return reading, detail
+    dead = [scenario.scenario_id for scenario in scenarios if scenario.dead is not None]
+    return reading, None if reading.reason is None else dead_words(dead)

@@ -6,22 +6,27 @@ asked again. Once the night has ended its bundles are removed; the batches hold 
 
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from evalplatform.calls.progress import OnProgress
+from evalplatform.judging.structural import STRUCTURAL_JUDGE
 from evalplatform.kernel.errors import BundleError, BundleInUseError
 from evalplatform.ports.agent_runner import AgentRunner
 from evalplatform.ports.clock import Clock
 from evalplatform.project.load import Project
+from evalplatform.project.scenario_set import ScenarioSet
 from evalplatform.runs.bundle import new_bundle, read_bundle, read_recording
 from evalplatform.runs.bundle_file import locked, nothing_recorded
 from evalplatform.runs.bundle_reopened import claimed_bundle
-from evalplatform.runs.records import Batch, BatchHeader, Leg, Run
+from evalplatform.runs.records import Batch, BatchHeader, Leg, PlannedScenario
 from evalplatform.runs.scenario import Scenario
+from evalplatform.stages.agent_identity import AgentIdentity
+from evalplatform.stages.night_scenarios import LegRuns, leg_runs
 from evalplatform.stages.push import push_bundle
 from evalplatform.stages.run_grading import RunGrader
 from evalplatform.stages.run_scenarios import RunPlan, record_runs
@@ -64,7 +69,7 @@ class StoredLeg(NamedTuple):
     """A leg that ended: its batch, its runs by scenario, how many runs were made by this process, and the size of all that it recorded."""
 
     batch: Batch
-    runs: Mapping[str, tuple[Run, ...]]
+    runs: LegRuns
     made: int
     stored_bytes: int
 
@@ -100,10 +105,53 @@ async def record_leg(
         actor=actor,
         now=clock.now(),
     )
-    runs: dict[str, tuple[Run, ...]] = {scenario.id: () for scenario in request.scenarios}
-    for run in summary.runs:
-        runs[run.scenario_id] = (*runs.get(run.scenario_id, ()), run)
+    runs = leg_runs(summary.runs, (scenario.id for scenario in request.scenarios))
     return StoredLeg(added.batch, runs, made, path.stat().st_size)
+
+
+def leg_header(
+    scenario_set: ScenarioSet,
+    scenarios: Iterable[Scenario],
+    leg: Leg,
+    *,
+    project: Project,
+    identity: AgentIdentity,
+    runs: int,
+    now: datetime,
+    commit: str | None = None,
+) -> BatchHeader:
+    """Return what the batch of a leg declares: no gate policy, since a night has a rule of its own, and the structural judge alone.
+
+    Args:
+        scenario_set: the scenarios and their tiers.
+        scenarios: those of this leg.
+        leg: which half of the night it is; a replay runs once.
+        project: whose.
+        identity: who acts.
+        runs: live runs of each scenario.
+        now: when the leg begins.
+        commit: of the agent's repository, where it is known.
+    """
+    return BatchHeader(
+        tenant=project.settings.tenant,
+        project=project.settings.project,
+        commit=commit,
+        agent=identity.agent,
+        model=identity.model,
+        judge=STRUCTURAL_JUDGE,
+        origin="night",
+        recorded_at=now,
+        scenario_set_digest=scenario_set.digest,
+        scenarios={
+            scenario.id: PlannedScenario(
+                tier=scenario_set.tier(scenario),
+                tolerance=scenario.path_tolerance,
+                planned_runs=runs if leg == "live" else 1,
+                leg=leg,
+            )
+            for scenario in scenarios
+        },
+    )
 
 
 def nights_folder(project: Project) -> Path:

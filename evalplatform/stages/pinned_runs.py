@@ -1,6 +1,6 @@
 """The pinned runs of a schedule: whether they still are what was pinned, and their trajectories, replayed to be graded again."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -98,13 +98,3 @@ class PinnedRunner:
 
     async def aclose(self) -> None:
         """Close nothing."""
-
-
-def dead_of_replay(replayed: Mapping[str, tuple[Run, ...]]) -> Iterator[tuple[str, DeadSensor]]:
-    """Iterate over the scenarios whose replay no longer passes, each with why."""
-    for scenario_id, runs in replayed.items():
-        run = runs[-1] if runs else None
-        if run is None or run.outcome == "harness_error":
-            yield scenario_id, DeadSensor(kind="cannot_be_replayed", detail="" if run is None else run.reason or "")
-        elif run.verdict != "passed":
-            yield scenario_id, DeadSensor(kind="no_longer_passes", detail=run.reason or run.outcome)

@@ -1,12 +1,11 @@
 """Computes again what a night saw, from the stored batches of its two legs, and says whether that is what is stored of it."""
 
-from evalplatform.drift.sentinel import dead_scenario, watched_scenario
 from evalplatform.kernel.errors import InputError, UnknownNameError
 from evalplatform.kernel.values import Value
 from evalplatform.runs.night import Night, WatchedScenario
-from evalplatform.runs.records import Run
+from evalplatform.runs.tolerance import PathTolerance
 from evalplatform.stages.monitoring_context import MonitoringContext
-from evalplatform.stages.pinned_runs import dead_of_replay
+from evalplatform.stages.night_scenarios import LegRuns, dead_of_replay, leg_runs, watched_scenarios
 
 
 class RecomputedNight(Value):
@@ -45,29 +44,19 @@ def recomputed_night(context: MonitoringContext, night_key: str) -> RecomputedNi
 
 
 def _scenarios(context: MonitoringContext, night: Night, fail_rate: float) -> tuple[WatchedScenario, ...]:
-    replay = {} if night.replay_batch is None else _whole_runs(context, night.replay_batch)
-    seen = [one for one in night.dead_sensors if one.scenario_id not in replay]
-    seen += [dead_scenario(scenario_id, why) for scenario_id, why in dead_of_replay(replay)]
+    replay: LegRuns = {} if night.replay_batch is None else _whole_runs(context, night.replay_batch)
+    stored = {one.scenario_id: one.dead for one in night.dead_sensors if one.dead is not None and one.scenario_id not in replay}
+    live: LegRuns = {}
+    tolerances: dict[str, PathTolerance] = {}
     if night.live_batch is not None:
+        live = _whole_runs(context, night.live_batch)
         declared = context.runs.batches.batch(night.live_batch).header.scenarios
-        seen += [
-            watched_scenario(
-                scenario_id,
-                runs,
-                baseline=next(iter(replay.get(scenario_id, ())), None),
-                tolerance=declared[scenario_id].applied_tolerance,
-                fail_rate=fail_rate,
-            )
-            for scenario_id, runs in _whole_runs(context, night.live_batch).items()
-        ]
-    return tuple(sorted(seen, key=lambda one: one.scenario_id))
+        tolerances = {scenario_id: declared[scenario_id].applied_tolerance for scenario_id in live}
+    return watched_scenarios(tolerances, replay=replay, live=live, fail_rate=fail_rate, dead={**stored, **dead_of_replay(replay)})
 
 
-def _whole_runs(context: MonitoringContext, batch_id: str) -> dict[str, tuple[Run, ...]]:
+def _whole_runs(context: MonitoringContext, batch_id: str) -> LegRuns:
     batch = context.runs.batches.batch(batch_id)
     if batch.retention != "whole":
         raise InputError(f"the batch {batch_id} is {batch.retention}, so that its run sets are whole no more.")
-    runs: dict[str, tuple[Run, ...]] = dict.fromkeys(batch.header.scenarios, ())
-    for run in context.runs.batches.runs(batch_id):
-        runs[run.scenario_id] = (*runs.get(run.scenario_id, ()), run)
-    return runs
+    return leg_runs(context.runs.batches.runs(batch_id), batch.header.scenarios)

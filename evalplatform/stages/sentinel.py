@@ -1,22 +1,21 @@
 """The sentinel: one night of the project's scenario file, its recordings beside its live agent."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
 from evalplatform.calls.progress import OnProgress
-from evalplatform.drift.sentinel import dead_scenario, night_reading, watched_scenario
-from evalplatform.judging.structural import STRUCTURAL_JUDGE
+from evalplatform.drift.sentinel import night_reading
 from evalplatform.kernel.errors import ScenarioFileError
-from evalplatform.kernel.text import plural
 from evalplatform.monitoring.slots import slot_at
 from evalplatform.ports.agent_runner import AgentRunner
 from evalplatform.project.scenario_set import ScenarioSet
-from evalplatform.runs.night import SENTINEL, DeadSensor, Night, Slot, WatchedScenario
-from evalplatform.runs.records import BatchHeader, Leg, PlannedScenario
+from evalplatform.runs.night import SENTINEL, Night, Slot
+from evalplatform.runs.records import BatchHeader, Leg
 from evalplatform.runs.scenario import Scenario
+from evalplatform.runs.tolerance import DEFAULT_TOLERANCE
 from evalplatform.stages.agent_identity import AgentIdentity, agent_identity
 from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_cost import NightMeter
@@ -27,11 +26,12 @@ from evalplatform.stages.night_legs import (
     can_go_on,
     holds_only,
     is_being_recorded,
+    leg_header,
     nights_folder,
     record_leg,
     refuse_while_recorded,
 )
-from evalplatform.stages.pinned_runs import dead_of_replay
+from evalplatform.stages.night_scenarios import dead_of_replay, dead_words, watched_scenarios
 from evalplatform.stages.run_batch import REPLAYS_ONLY
 
 ABANDONED_AFTER = timedelta(days=1)
@@ -182,23 +182,28 @@ class _Sentinel:
     def _header_of(self, leg: Leg, *, only: frozenset[str] | None = None) -> BatchHeader:
         scenarios = self.request.scenarios if leg == "live" else self._recorded()
         identity = self._agent_identity() if leg == "live" else REPLAYS_ONLY
-        return self._header(tuple(one for one in scenarios if only is None or one.id in only), identity, live=leg == "live")
+        return self._header([one for one in scenarios if only is None or one.id in only], identity, leg)
 
     async def ran(self, night: Night) -> Night:
         """Run both legs, read them, and end the night."""
         meter = NightMeter(self.context.clock)
         replay = await self._replay_leg(night)
-        dead = {} if replay is None else dict(dead_of_replay(replay.runs))
+        dead = {} if replay is None else dead_of_replay(replay.runs)
         alive = tuple(scenario for scenario in self.request.scenarios if scenario.id not in dead)
         live = await self._live_leg(night, alive) if alive else None
-        scenarios = [dead_scenario(one, why) for one, why in dead.items()]
-        scenarios += [self._watched(scenario, replay, live) for scenario in alive]
+        scenarios = watched_scenarios(
+            {scenario.id: scenario.path_tolerance or DEFAULT_TOLERANCE for scenario in alive},
+            replay={} if replay is None else replay.runs,
+            live={} if live is None else live.runs,
+            fail_rate=self.request.fail_rate,
+            dead=dead,
+        )
         reading = night_reading(scenarios)
         ended = night.with_changes(
             state=reading.state,
             reason=reading.reason,
-            detail=None if reading.reason is None else _dead_words(dead),
-            scenarios=tuple(sorted(scenarios, key=lambda one: one.scenario_id)),
+            detail=None if reading.reason is None else dead_words(dead),
+            scenarios=scenarios,
             replay_batch=None if replay is None else replay.batch.id,
             live_batch=None if live is None else live.batch.id,
             cost=meter.cost(requests=0 if live is None else live.made, legs=(replay, live)),
@@ -217,7 +222,7 @@ class _Sentinel:
         async def opened(recording: str) -> AsyncIterator[AgentRunner]:
             yield self.context.run_ports.open_replay(recordings)
 
-        request = LegRequest(night.key, self._header(scenarios, REPLAYS_ONLY, live=False), scenarios, opened)
+        request = LegRequest(night.key, self._header(scenarios, REPLAYS_ONLY, "replay"), scenarios, opened)
         return await self._stored(request)
 
     async def _live_leg(self, night: Night, scenarios: Sequence[Scenario]) -> StoredLeg:
@@ -230,7 +235,7 @@ class _Sentinel:
                 settings, folder=self.request.scenario_set.file.parent, batch_key=recording, cap_usd=self.request.max_cost_usd
             )
 
-        header = self._header(live, self._agent_identity(), live=True)
+        header = self._header(live, self._agent_identity(), "live")
         return await self._stored(LegRequest(night.key, header, live, opened, self.request.max_cost_usd))
 
     async def _stored(self, request: LegRequest) -> StoredLeg:
@@ -253,39 +258,14 @@ class _Sentinel:
         assert settings is not None  # refuse_nothing_to_watch looked
         return agent_identity(settings, self.context.project)
 
-    def _header(self, scenarios: Sequence[Scenario], identity: AgentIdentity, *, live: bool) -> BatchHeader:
-        settings = self.context.project.settings
-        return BatchHeader(
-            tenant=settings.tenant,
-            project=settings.project,
+    def _header(self, scenarios: Sequence[Scenario], identity: AgentIdentity, leg: Leg) -> BatchHeader:
+        return leg_header(
+            self.request.scenario_set,
+            scenarios,
+            leg,
+            project=self.context.project,
+            identity=identity,
+            runs=self.request.runs,
+            now=self.context.clock.now(),
             commit=self.request.commit,
-            agent=identity.agent,
-            model=identity.model,
-            judge=STRUCTURAL_JUDGE,
-            origin="night",
-            recorded_at=self.context.clock.now(),
-            scenario_set_digest=self.request.scenario_set.digest,
-            scenarios={
-                scenario.id: PlannedScenario(
-                    tier=self.request.scenario_set.tier(scenario),
-                    tolerance=scenario.path_tolerance,
-                    planned_runs=self.request.runs if live else 1,
-                    leg="live" if live else "replay",
-                )
-                for scenario in scenarios
-            },
         )
-
-    def _watched(self, scenario: Scenario, replay: StoredLeg | None, live: StoredLeg | None) -> WatchedScenario:
-        replayed = () if replay is None else replay.runs.get(scenario.id, ())
-        return watched_scenario(
-            scenario.id,
-            () if live is None else live.runs[scenario.id],
-            baseline=replayed[0] if replayed else None,
-            tolerance=scenario.path_tolerance or "exact",
-            fail_rate=self.request.fail_rate,
-        )
-
-
-def _dead_words(dead: Mapping[str, DeadSensor]) -> str:
-    return f"{plural(len(dead), 'scenario')} could not be watched: {', '.join(sorted(dead))}."

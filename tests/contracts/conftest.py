@@ -1,4 +1,4 @@
-"""Worked texts that every store of text has to carry."""
+"""What contracts of stores share: every kind of database, and worked texts that every store of text has to carry."""
 
 import json
 import re
@@ -7,6 +7,12 @@ from pathlib import Path
 import pytest
 
 PITFALLS = Path(__file__).parents[1] / "cases" / "pitfalls.json"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database of each kind, which holds nothing yet."""
+    return f"sqlite:///{tmp_path}/evalplatform.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
 @pytest.fixture(scope="session")

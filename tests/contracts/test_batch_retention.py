@@ -2,34 +2,27 @@
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from evalplatform.adapters.batches import retention as rows_of_retention
 from evalplatform.adapters.batches.open import open_batch_store
 from evalplatform.adapters.batches.sql import SqlBatchStore, audit_table, batches_table, runs_table, violations_table
 from evalplatform.adapters.monitoring.open import open_monitoring_store
 from evalplatform.adapters.monitoring.sql import SqlMonitoringStore
-from evalplatform.adapters.tables.engine import database_engine, read_transaction
 from evalplatform.kernel.errors import InputError, MonitoringError, StorageError, UnknownNameError
 from evalplatform.ports.audit import AuditEntry
 from evalplatform.runs.bundle import BundleSummary
 from evalplatform.runs.records import Violation
 from evalplatform.runs.schedule import Pin, Schedule
 from tests.support.recorded_batches import NOW, recorded
+from tests.support.stored_rows import rows
 
 PUSHED = AuditEntry(actor="ana", action="batches.push", subject="b", happened_at=NOW)
 RETAINED = AuditEntry(actor="daily", action="batches.compact", subject="b", old_value={"runs": 5}, new_value={"runs": 2}, happened_at=NOW)
 FOUND = (Violation(policy="ssn", step=2), Violation(policy="card", step=1))
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/batches.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
 @contextmanager
@@ -43,14 +36,6 @@ def opened(url: str, project: str = "probe", tenant: str = "default") -> Iterato
 
 def added(store: SqlBatchStore, summary: BundleSummary) -> str:
     return store.add(summary.batch, summary.runs, entry=PUSHED).batch.id
-
-
-def rows(url: str, table: object) -> list[dict[str, object]]:
-    engine = database_engine(url)
-    with read_transaction(engine) as connection:
-        found = [dict(row) for row in connection.execute(select(table)).mappings()]  # type: ignore[call-overload]
-    engine.dispose()
-    return found
 
 
 def removed_by(store: SqlBatchStore, digests: Collection[str]) -> set[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from sqlalchemy import insert, inspect, select, text
+from sqlalchemy import insert, inspect, text
 
 from evalplatform.adapters.batches import sql
 from evalplatform.adapters.batches.open import holds_batches, open_batch_store
@@ -22,6 +22,7 @@ from evalplatform.ports.labels import Label
 from evalplatform.runs.bundle import BundleSummary
 from evalplatform.runs.records import AssertionResult, BatchHeader, ModelVerdict, PlannedScenario, Run, ScanCoverage, Violation
 from tests.support.recorded_batches import NOW, recorded
+from tests.support.stored_rows import rows
 
 ENTRY = AuditEntry(actor="ana", action="batches.push", subject="a-batch", new_value={"runs": 3}, happened_at=NOW)
 CODE_POINT_ORDER = ["A", "B", "Z-1", "_x", "a", "a b", "a-b", "ab", "b", "É", "é", "中", "～", "𝔘"]
@@ -68,11 +69,6 @@ FULL = BundleSummary(
 )
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/batches.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-
-
 @contextmanager
 def opened(url: str, project: str = "probe", tenant: str = "default") -> Iterator[SqlBatchStore]:
     store = open_batch_store(url, project=project, tenant=tenant)
@@ -84,14 +80,6 @@ def opened(url: str, project: str = "probe", tenant: str = "default") -> Iterato
 
 def added(store: SqlBatchStore, summary: BundleSummary) -> str:
     return store.add(summary.batch, summary.runs, entry=ENTRY).batch.id
-
-
-def rows(url: str, table: object) -> list[dict[str, object]]:
-    engine = database_engine(url)
-    with read_transaction(engine) as connection:
-        found = [dict(row) for row in connection.execute(select(table)).mappings()]  # type: ignore[call-overload]
-    engine.dispose()
-    return found
 
 
 def is_empty(url: str) -> bool:

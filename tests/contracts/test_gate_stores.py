@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from threading import Thread
 
 import pytest
-from sqlalchemy import insert, inspect, select
+from sqlalchemy import insert, inspect
 
 from evalplatform.adapters.batches.open import open_batch_store
 from evalplatform.adapters.batches.rows import batch_row
@@ -15,7 +14,7 @@ from evalplatform.adapters.batches.sql import batches_table
 from evalplatform.adapters.gates import sql
 from evalplatform.adapters.gates.open import open_gate_store
 from evalplatform.adapters.gates.sql import SqlGateStore, audit_table, gates_table, policies_table, scenarios_table
-from evalplatform.adapters.tables.engine import database_engine, read_transaction, write_transaction
+from evalplatform.adapters.tables.engine import database_engine, write_transaction
 from evalplatform.adapters.tables.schema import migrate
 from evalplatform.kernel.errors import InputError, StorageError
 from evalplatform.ports.audit import AuditEntry
@@ -23,6 +22,7 @@ from evalplatform.runs.gate_policy import HeldPolicy
 from evalplatform.runs.remembered_gate import GatedScenario, GateReport, GateStrictness, RememberedGate, StoredPolicy
 from evalplatform.stats.pass_counts import PassCount
 from tests.support.recorded_batches import NOW, recorded
+from tests.support.stored_rows import rows
 
 ENTRY = AuditEntry(actor="ana", action="gates.remember", subject="k", new_value={"standing": "clean"}, happened_at=NOW)
 FULL = RememberedGate(
@@ -48,11 +48,6 @@ SCENARIOS = (
 )
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/gates.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-
-
 @contextmanager
 def opened(url: str, project: str = "probe", tenant: str = "default") -> Iterator[SqlGateStore]:
     store = open_gate_store(url, project=project, tenant=tenant)
@@ -65,14 +60,6 @@ def opened(url: str, project: str = "probe", tenant: str = "default") -> Iterato
 def gate(key: str, *, hours: int = 0, **report: object) -> RememberedGate:
     facts = {"key": key, "baseline": "b-1", "candidate": "b-2", **report}
     return RememberedGate(report=GateReport.model_validate(facts), standing="clean", received_at=NOW + timedelta(hours=hours))
-
-
-def rows(url: str, table: object) -> list[dict[str, object]]:
-    engine = database_engine(url)
-    with read_transaction(engine) as connection:
-        found = [dict(row) for row in connection.execute(select(table)).mappings()]  # type: ignore[call-overload]
-    engine.dispose()
-    return found
 
 
 def held(url: str, policy: HeldPolicy, replaces: HeldPolicy | None) -> None:

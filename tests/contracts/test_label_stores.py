@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -19,11 +18,6 @@ from evalplatform.ports.labels import AddedLabels, Label
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 ENTRY = AuditEntry(actor="ana", action="labels.import", subject="labels.csv", new_value={"labels": 2}, happened_at=NOON)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/labels.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
 @contextmanager

@@ -4,17 +4,16 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta, timezone
-from pathlib import Path
 
 import pytest
-from sqlalchemy import inspect, select
+from sqlalchemy import inspect
 
 from evalplatform.adapters.batches.sql import SqlBatchStore
 from evalplatform.adapters.gates.sql import SqlGateStore
 from evalplatform.adapters.monitoring import sql
 from evalplatform.adapters.monitoring.open import open_monitoring_store
 from evalplatform.adapters.monitoring.sql import SqlMonitoringStore, audit_table, nights_table, schedules_table
-from evalplatform.adapters.tables.engine import database_engine, read_transaction, write_transaction
+from evalplatform.adapters.tables.engine import database_engine, write_transaction
 from evalplatform.adapters.tables.schema import migrate
 from evalplatform.kernel.errors import CredentialUnreadableError, InputError, MonitoringError
 from evalplatform.ports.monitoring import ProjectSchedule
@@ -22,13 +21,9 @@ from evalplatform.runs.night import Alert, Delivery, Night
 from evalplatform.runs.remembered_gate import GateReport, RememberedGate
 from tests.support.monitoring_values import ENTRY, FIRST, FULL_NIGHT, FULL_SCHEDULE, OPEN_ALERT, ended, header, night, schedule
 from tests.support.recorded_batches import recorded
+from tests.support.stored_rows import rows
 
 STRANGE_NAMES = ("", "no\x00ne", "n\udcff", "中")
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/nights.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
 @contextmanager
@@ -44,14 +39,6 @@ def opened(url: str, project: str = "probe", tenant: str = "default") -> Iterato
 def store(url: str) -> Iterator[SqlMonitoringStore]:
     with opened(url) as store:
         yield store
-
-
-def rows(url: str, table: object) -> list[dict[str, object]]:
-    engine = database_engine(url)
-    with read_transaction(engine) as connection:
-        found = [dict(row) for row in connection.execute(select(table)).mappings()]  # type: ignore[call-overload]
-    engine.dispose()
-    return found
 
 
 def test_a_schedule_comes_back_as_it_was_after_reopening(url: str) -> None:

@@ -32,11 +32,6 @@ Write = Callable[[SqlMonitoringStore], Done]
 Act = Literal["begin", "finish", "record"]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/nights.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
-
-
 @pytest.fixture
 def stores(url: str) -> Iterator[list[SqlMonitoringStore]]:
     """One store for each that is at it at once, each with connections of its own."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from threading import Barrier, Thread
 
 import pytest
@@ -18,11 +17,6 @@ from evalplatform.runs.schedule import Pin, Schedule
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 WRITERS = 6
 GRANTED = Entitlements(scenario_allowance=2)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/monitoring.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
 def one_scenario(name: str) -> Schedule:

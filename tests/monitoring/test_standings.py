@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalplatform.monitoring.standings import Standing, standing_after
-from evalplatform.runs.night import AlertKind, NightState
+from evalplatform.monitoring.standings import Standing, change_of, standing_after
+from evalplatform.runs.night import AlertKind, Night, NightState
 from tests.support.monitoring_values import night
 
 STATES: dict[str, NightState] = {"c": "checked_clean", "f": "checked_flagged", "x": "check_failed", ".": "pending"}
@@ -43,13 +43,20 @@ TABLE = {
 }
 
 
+def after(standing: Standing, state: NightState) -> Standing:
+    """What stands after one more night, said another way than the code does."""
+    if state == "pending":
+        return standing
+    return Standing(now=state, last_checked=standing.last_checked if state == "check_failed" else state)
+
+
 def told(states: str) -> str:
     """What each of these nights is told with."""
     standing, messages = Standing(), []
     for letter in states:
-        alert = standing.alert_of(STATES[letter])
+        before, standing = standing, after(standing, STATES[letter])
+        alert = change_of(before, standing)
         messages.append("-" if alert is None else TOLD[alert])
-        standing = standing.after(STATES[letter])
     return "".join(messages)
 
 
@@ -78,16 +85,16 @@ def test_failed_checks_and_pending_nights_change_nothing_that_is_told_of_drift(s
 def test_what_stands_is_read_from_stored_nights_as_it_is_told_night_by_night(states: str) -> None:
     standing = Standing()
     for letter in states:
-        standing = standing.after(STATES[letter])
+        standing = after(standing, STATES[letter])
     nights = [_night(place, letter) for place, letter in enumerate(states)]
     assert standing_after(reversed(nights)) == standing
 
 
-def _night(place: int, letter: str) -> object:
+def _night(place: int, letter: str) -> Night:
     reason: dict[str, Literal["missed_slot"] | None] = {"reason": "missed_slot" if letter == "x" else None}
     return night(hours=24 * place, state=STATES[letter], **reason)
 
 
 def test_a_standing_names_its_last_checked_night_behind_a_failed_one() -> None:
-    standing = Standing().after("checked_flagged").after("check_failed")
+    standing = standing_after([_night(1, "x"), _night(0, "f")])
     assert (standing.now, standing.last_checked) == ("check_failed", "checked_flagged")

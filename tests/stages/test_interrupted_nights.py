@@ -1,11 +1,9 @@
 """Nights whose process died, or whose schedule changed before they were through: what is gone on with, what is not, and what is left."""
 
-import asyncio
 import fcntl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,23 +14,11 @@ from evalplatform.ports.monitoring import MonitoringStore
 from evalplatform.runs.night import Night
 from evalplatform.runs.schedule import Pin
 from evalplatform.stages.due_nights import DueNights, NightToRun, due_nights
-from evalplatform.stages.monitor_night import run_monitor_night
-from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_legs import nights_folder
 from tests.support.monitored_project import FIRST, MonitoredProject
-from tests.support.planned_agent import PlannedAgent, running_agent
+from tests.support.night_runs import Runs, night_of
+from tests.support.planned_agent import PlannedAgent
 from tests.support.recorded_batches import recorded
-
-
-@pytest.fixture
-def agent() -> Iterator[PlannedAgent]:
-    with running_agent() as served:
-        yield served
-
-
-@pytest.fixture
-def monitored(tmp_path: Path, agent: PlannedAgent, monkeypatch: pytest.MonkeyPatch) -> MonitoredProject:
-    return MonitoredProject.written_to(tmp_path / "project", agent, monkeypatch)
 
 
 def test_a_night_that_died_at_its_very_end_asks_nobody_again(monitored: MonitoredProject, agent: PlannedAgent) -> None:
@@ -87,7 +73,7 @@ def test_what_a_night_leaves_behind_that_died_after_its_end_is_removed(monitored
     for name in names:
         (folder / name).write_text("")
     with monitored.monitoring() as context:
-        assert due_nights(context, NothingKnown()) == DueNights((), ())
+        assert due_nights(context, Runs()) == DueNights((), ())
     assert bundles(monitored) == names[1:], "of a night that has not ended they are kept"
 
 
@@ -113,16 +99,6 @@ def test_a_night_that_is_still_being_recorded_is_not_taken_over(monitored: Monit
     (left,) = monitored.nights()
     assert (left.state, left.attempt) == ("pending", 1), "the attempt that is at it can end it"
     assert len(agent.asked) == asked
-
-
-class NothingKnown:
-    """An orchestrator that knows of no run."""
-
-    def is_under_way(self, night_key: str) -> bool:
-        return False
-
-    def ended_attempts(self, night_key: str) -> int:
-        return 0
 
 
 class DyingStore:
@@ -171,15 +147,10 @@ def first_due(monitored: MonitoredProject) -> NightToRun:
     monitored.schedule()
     monitored.at(FIRST + timedelta(minutes=1))
     with monitored.monitoring() as context:
-        (one,) = due_nights(context, NothingKnown()).to_run
+        (one,) = due_nights(context, Runs()).to_run
     return one
 
 
 def run(monitored: MonitoredProject, one: NightToRun) -> Night:
     with monitored.monitoring() as context:
         return night_of(context, one)
-
-
-def night_of(context: MonitoringContext, one: NightToRun) -> Night:
-    ran = run_monitor_night(context, one.stream, one.slot, attempt=one.attempt, actor="tester", on_progress=lambda progress: None)
-    return asyncio.run(ran)

@@ -1,9 +1,6 @@
 """Nights of a schedule: which are due, what each one asks and reads, what makes it a failed check, and what it costs."""
 
-import asyncio
 import sqlite3
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,37 +13,12 @@ from evalplatform.ports.audit import AuditEntry
 from evalplatform.runs.night import Night
 from evalplatform.runs.schedule import DAY_SECONDS, HOUR_SECONDS, StoredHeader
 from evalplatform.stages.due_nights import DueNights, NightToRun, due_nights
-from evalplatform.stages.monitor_night import run_monitor_night
 from evalplatform.stages.night_legs import nights_folder
 from tests.support.monitored_project import FIRST, MonitoredProject
-from tests.support.planned_agent import PlannedAgent, running_agent
+from tests.support.night_runs import Runs, night_of
+from tests.support.planned_agent import PlannedAgent
 
 ENTRY = AuditEntry(actor="tester", action="monitoring.schedule_removed", subject="checkout", happened_at=FIRST)
-
-
-@pytest.fixture
-def agent() -> Iterator[PlannedAgent]:
-    with running_agent() as served:
-        yield served
-
-
-@pytest.fixture
-def monitored(tmp_path: Path, agent: PlannedAgent, monkeypatch: pytest.MonkeyPatch) -> MonitoredProject:
-    return MonitoredProject.written_to(tmp_path / "project", agent, monkeypatch)
-
-
-@dataclass
-class Runs:
-    """What an orchestrator knows: nights under way, and how many runs of each are over."""
-
-    under_way: set[str] = field(default_factory=set)
-    ended: dict[str, int] = field(default_factory=dict)
-
-    def is_under_way(self, night_key: str) -> bool:
-        return night_key in self.under_way
-
-    def ended_attempts(self, night_key: str) -> int:
-        return self.ended.get(night_key, 0)
 
 
 def due(monitored: MonitoredProject, runs: Runs | None = None, *, at: datetime | None = None) -> DueNights:
@@ -58,8 +30,7 @@ def due(monitored: MonitoredProject, runs: Runs | None = None, *, at: datetime |
 
 def run(monitored: MonitoredProject, one: NightToRun) -> Night:
     with monitored.monitoring() as context:
-        night = run_monitor_night(context, one.stream, one.slot, attempt=one.attempt, actor="tester", on_progress=lambda progress: None)
-        return asyncio.run(night)
+        return night_of(context, one)
 
 
 def first_night(monitored: MonitoredProject, **schedule: Any) -> Night:

@@ -1,10 +1,8 @@
 """Nights that end in another order than they were due, and attempts that were overtaken: what is told, and what stays."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +11,7 @@ from evalplatform.monitoring.slots import slot_at
 from evalplatform.ports.monitoring import MonitoringStore
 from evalplatform.runs.night import Night, NightState
 from evalplatform.stages.deliver_alerts import report_link
-from evalplatform.stages.due_nights import NightToRun, due_nights
-from evalplatform.stages.monitor_night import run_monitor_night
+from evalplatform.stages.due_nights import due_nights
 from evalplatform.stages.monitoring_context import MonitoringContext
 from evalplatform.stages.night_end import finish_night
 from evalplatform.stages.night_legs import nights_folder
@@ -22,20 +19,10 @@ from evalplatform.stages.night_reports import materialize_night, night_link
 from evalplatform.stages.scenario_sets import current_scenarios
 from evalplatform.stages.sentinel import SentinelRequest, run_sentinel
 from tests.support.monitored_project import FIRST, MonitoredProject
-from tests.support.planned_agent import PlannedAgent, running_agent
+from tests.support.night_runs import Runs, night_of
+from tests.support.planned_agent import PlannedAgent
 
 STATES: dict[str, NightState] = {"c": "checked_clean", "f": "checked_flagged", "x": "check_failed"}
-
-
-@pytest.fixture
-def agent() -> Iterator[PlannedAgent]:
-    with running_agent() as served:
-        yield served
-
-
-@pytest.fixture
-def monitored(tmp_path: Path, agent: PlannedAgent, monkeypatch: pytest.MonkeyPatch) -> MonitoredProject:
-    return MonitoredProject.written_to(tmp_path / "project", agent, monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -107,27 +94,12 @@ def test_an_attempt_that_was_overtaken_leaves_the_next_one_what_is_recorded(moni
     monitored.schedule()
     monitored.at(FIRST + timedelta(minutes=1))
     with monitored.monitoring() as whole:
-        (one,) = due_nights(whole, NothingKnown()).to_run
+        (one,) = due_nights(whole, Runs()).to_run
         night_of(replace(whole, store=OvertakenStore(whole.store)), one)
         asked = len(agent.asked)
         assert list(nights_folder(whole.project).glob(f"{one.key}.*")), "the attempt that has the night goes on with these"
         ended = night_of(whole, one._replace(attempt=3))
     assert (ended.state, ended.attempt, len(agent.asked)) == ("checked_clean", 3, asked)
-
-
-def night_of(context: MonitoringContext, one: NightToRun) -> Night:
-    ran = run_monitor_night(context, one.stream, one.slot, attempt=one.attempt, actor="tester", on_progress=lambda progress: None)
-    return asyncio.run(ran)
-
-
-class NothingKnown:
-    """An orchestrator that knows of no run."""
-
-    def is_under_way(self, night_key: str) -> bool:
-        return False
-
-    def ended_attempts(self, night_key: str) -> int:
-        return 0
 
 
 class OvertakenStore:
